@@ -58,7 +58,7 @@ def test_spreads_stand_below_the_means_where_a_line_has_no_room_for_both(done, m
         ("<td>0.5 <small>± 0.1</small></td>", False),
         ("<td>0.00054321 <small>± 0.000049</small></td>", True),
     ):
-        monkeypatch.setattr(compare_view, "_mean", lambda *given, cell=cell: cell)
+        monkeypatch.setattr(compare_view, "_mean_cell", lambda *given, cell=cell: cell)
         assert ("means long" in compare_view.means_html(done, lines, "log_loss")) is long
 
 

@@ -27,7 +27,7 @@ def server_session() -> Any:
     context = getattr(pn.state.curdoc, "session_context", None)
     if context is None:
         return None
-    return next((s for s in context.server_context.sessions if s.id == context.id), None)
+    return next((session for session in context.server_context.sessions if session.id == context.id), None)
 
 
 def is_connected() -> bool:
@@ -44,10 +44,10 @@ def views_are_built(document: Any) -> bool:
 
 def page_ready() -> bool:
     """Whether changes reach the browser. Once the views are built, tell Panel that the page is loaded."""
-    has_browser, ready = is_connected(), views_are_built(pn.state.curdoc)
+    has_browser, are_views_built = is_connected(), views_are_built(pn.state.curdoc)
     if pn.state.loaded:
-        return ready or not has_browser
-    if not (has_browser and ready):
+        return are_views_built or not has_browser
+    if not (has_browser and are_views_built):
         return False
     pn.state._on_load(pn.state.curdoc)
     return True

@@ -105,27 +105,27 @@ class LiveFigure:
         Raises:
             ValueError: if the keys agree but sources or columns differ.
         """
-        old, plot = self.picture, self.plot
-        if plot is None or old is None or picture.key != old.key:
+        old_picture, plot = self.picture, self.plot
+        if plot is None or old_picture is None or picture.key != old_picture.key:
             self.plot = plot = picture.plot(self.name)
             self._prediction, self._prediction_marks = None, []
             self._sent_ranges.clear()
             self._record_ranges(_ranges_of(picture))
             if self._on_resize is not None:
-                for side in ("inner_width", "inner_height"):
-                    plot.figure.on_change(side, partial(self._update_size, plot.figure))
+                for side_name in ("inner_width", "inner_height"):
+                    plot.figure.on_change(side_name, partial(self._update_size, plot.figure))
             if self._on_new_figure is not None:
                 self._on_new_figure(plot)
             self.pane.object = plot.figure
         else:
             plot.dress(picture)
-            for name, part in picture.data.items():
-                for source, columns in pairs(plot.sources, {name: part}):
+            for name, columns_or_tuple in picture.data.items():
+                for source, columns in pairs(plot.sources, {name: columns_or_tuple}):
                     _check_columns(name, source, columns)
                     feed(source, columns) if name in picture.streams else replace(source, columns)
             self._follow(plot.figure, picture, reset=subject != self._subject)
         self.picture, self._subject = picture, subject
-        if old is not None and picture.labels != old.labels:  # the prediction belongs to other axes
+        if old_picture is not None and picture.labels != old_picture.labels:  # the prediction belongs to other axes
             self.predict(None)
 
     @pn.io.hold()
@@ -145,7 +145,7 @@ class LiveFigure:
             return bool(self._prediction_marks)
         fig = self.plot.figure
         if self._prediction_marks:
-            fig.renderers = [part for part in fig.renderers if part not in self._prediction_marks]
+            fig.renderers = [renderer for renderer in fig.renderers if renderer not in self._prediction_marks]
         self._prediction_marks = [] if prediction is None else draw_prediction(fig, prediction, dark)
         self._prediction = key
         return bool(self._prediction_marks)
@@ -179,19 +179,19 @@ class LiveFigure:
 
         A notebook's browser echoes ranges late, so any range sent by the server recently does not count as zoom.
         """
-        old = self.picture
-        current = fig.x_range.start, fig.x_range.end, fig.y_range.start, fig.y_range.end
-        if reset and old is not None:
+        old_picture = self.picture
+        current_ranges = fig.x_range.start, fig.x_range.end, fig.y_range.start, fig.y_range.end
+        if reset and old_picture is not None:
             self._sent_ranges.clear()
-            self._record_ranges(_ranges_of(old))
+            self._record_ranges(_ranges_of(old_picture))
         # The new range is no zoom either: two figures may share it, and the other may have set it already.
         self._record_ranges(_ranges_of(picture))
         follows = reset or all(
-            side in ranges for side, ranges in zip(current, zip(*self._sent_ranges, strict=True), strict=True)
+            limit in ranges for limit, ranges in zip(current_ranges, zip(*self._sent_ranges, strict=True), strict=True)
         )
         for axis, (start, end), old_range in (
-            (fig.x_range, picture.x, None if old is None else old.x),
-            (fig.y_range, picture.y, None if old is None else old.y),
+            (fig.x_range, picture.x, None if old_picture is None else old_picture.x),
+            (fig.y_range, picture.y, None if old_picture is None else old_picture.y),
         ):
             if not reset and (start, end) == old_range:
                 continue
@@ -248,19 +248,19 @@ def feed(source: ColumnDataSource, columns: Data) -> str:
     line, which are provisional.
     """
     old_columns = {name: np.asarray(source.data[name]) for name in columns}
-    old_length, new_length = (len(next(iter(part.values()), ())) for part in (old_columns, columns))
+    old_length, new_length = (len(next(iter(source_columns.values()), ())) for source_columns in (old_columns, columns))
     common_length = min(old_length, new_length)
     differing_rows_by_name = {
-        name: _differing_rows(old_columns[name][:common_length], np.asarray(new)[:common_length])
-        for name, new in columns.items()
+        name: _differing_rows(old_columns[name][:common_length], np.asarray(new_column)[:common_length])
+        for name, new_column in columns.items()
     }
     changed_rows = {name: rows for name, rows in differing_rows_by_name.items() if len(rows)}
     if old_length == new_length and not changed_rows:
         return "kept"
-    count = sum(map(len, changed_rows.values()))
+    n_changed = sum(map(len, changed_rows.values()))
     tail = min((int(rows[0]) for rows in changed_rows.values()), default=old_length) >= old_length - TAIL_POINTS
-    patchable = tail or (old_length == new_length and count < MAX_PATCHED_SHARE * old_length * len(old_columns))
-    if not common_length or new_length < old_length or not patchable or full_resend_pending(source):
+    is_patchable = tail or (old_length == new_length and n_changed < MAX_PATCHED_SHARE * old_length * len(old_columns))
+    if not common_length or new_length < old_length or not is_patchable or full_resend_pending(source):
         source.data = columns
         return "replaced"
     if changed_rows:
@@ -269,25 +269,27 @@ def feed(source: ColumnDataSource, columns: Data) -> str:
         )
     if new_length > old_length:
         # as lists, because each array would be sent as a separate message
-        source.stream({name: np.asarray(new)[old_length:].tolist() for name, new in columns.items()})
+        source.stream({name: np.asarray(new_column)[old_length:].tolist() for name, new_column in columns.items()})
     return "streamed" if new_length > old_length and not changed_rows else "patched"
 
 
-def _differing_rows(old: Any, new: Any) -> Any:
+def _differing_rows(old_column: Any, new_column: Any) -> Any:
     """Return the rows where two columns of plain values differ; NaN equals NaN."""
-    return np.flatnonzero((old != new) & ~((old != old) & (new != new)))
+    return np.flatnonzero((old_column != new_column) & ~((old_column != old_column) & (new_column != new_column)))
 
 
-def _are_equal(old: Any, new: Any) -> bool:
+def _are_equal(old_value: Any, new_value: Any) -> bool:
     """Whether values are equal, recursively; NaN equals NaN."""
-    if isinstance(new, dict):
-        return old.keys() == new.keys() and all(_are_equal(old[name], new[name]) for name in new)
-    if isinstance(old, np.ndarray) or isinstance(new, np.ndarray):
-        a, b = np.asarray(old), np.asarray(new)
-        return a.shape == b.shape and not len(_differing_rows(a.ravel(), b.ravel()))
-    if isinstance(new, list | tuple):
-        return len(old) == len(new) and all(map(_are_equal, old, new))
-    return bool(old == new or (old != old and new != new))
+    if isinstance(new_value, dict):
+        return old_value.keys() == new_value.keys() and all(
+            _are_equal(old_value[name], new_value[name]) for name in new_value
+        )
+    if isinstance(old_value, np.ndarray) or isinstance(new_value, np.ndarray):
+        old_array, new_array = np.asarray(old_value), np.asarray(new_value)
+        return old_array.shape == new_array.shape and not len(_differing_rows(old_array.ravel(), new_array.ravel()))
+    if isinstance(new_value, list | tuple):
+        return len(old_value) == len(new_value) and all(map(_are_equal, old_value, new_value))
+    return bool(old_value == new_value or (old_value != old_value and new_value != new_value))
 
 
 def full_resend_pending(source: ColumnDataSource) -> bool:
@@ -307,5 +309,5 @@ def full_resend_pending(source: ColumnDataSource) -> bool:
 
 
 def _has_models(value: Any) -> bool:
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else [value]
-    return any(isinstance(item, BokehModel | list | dict) for item in items)
+    members = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(item, BokehModel | list | dict) for item in members)

@@ -141,11 +141,11 @@ class NotebookViewer(Viewer):
             AlrvizError: if HoloViews is not installed.
         """
         overlays: dict[str, Any] = {}
-        count: Counter[str] = Counter()
+        n_by_kind: Counter[str] = Counter()
         for figure in self.figures():
             kind = re.sub(r"^alrviz-|-[0-9a-f]{12}$", "", figure.name or "picture")
-            count[kind] += 1
-            overlays[kind if count[kind] == 1 else f"{kind}-{count[kind]}"] = element(figure)
+            n_by_kind[kind] += 1
+            overlays[kind if n_by_kind[kind] == 1 else f"{kind}-{n_by_kind[kind]}"] = element(figure)
         return overlays
 
     def text(self) -> str:
@@ -155,8 +155,8 @@ class NotebookViewer(Viewer):
 
     def shown_text(self) -> str:
         """Return the sentence on the screen, as plain text."""
-        text = getattr(getattr(self, "sentence", None), "object", None) or ""
-        return " ".join(unescape(re.sub(r"<[^>]*>", " ", text)).split())
+        sentence_html = getattr(getattr(self, "sentence", None), "object", None) or ""
+        return " ".join(unescape(re.sub(r"<[^>]*>", " ", sentence_html)).split())
 
     def png(self, width: int = PICTURE_WIDTH_PX) -> bytes:
         """Return the figures as a PNG, rendered without a browser.
@@ -209,9 +209,9 @@ class NotebookViewer(Viewer):
 
     def _still_bundle(self, note: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
         """Return picture and text as the output where no connection is possible; `note` explains why."""
-        picture, words = base64.b64encode(self.png()).decode("ascii"), self.shown_text()
-        html = _picture_html(picture, words) + (f"<p>{escape(note)}</p>" if note else "")
-        plain_text = ": ".join(filter(None, (type(self).__name__, words, note)))
+        picture, view_text = base64.b64encode(self.png()).decode("ascii"), self.shown_text()
+        html = _picture_html(picture, view_text) + (f"<p>{escape(note)}</p>" if note else "")
+        plain_text = ": ".join(filter(None, (type(self).__name__, view_text, note)))
         return {"text/plain": plain_text, "image/png": picture, "text/html": html}, {}
 
     def _display_(self) -> Any:
@@ -238,12 +238,12 @@ class NotebookViewer(Viewer):
             return
         if path is not None and path.suffix.lower() not in (".html", ".htm"):
             raise AlrvizError(f"a view is saved as .html or .png; got {path.name!r}. Nearest: {path.stem}.html")
-        words = self.text()  # first, because it settles the view
-        text = _page(self.layout, title or type(self).__name__, words)
+        view_text = self.text()  # first, because it settles the view
+        page_text = _page(self.layout, title or type(self).__name__, view_text)
         if path is None:
-            filename.write(text)
+            filename.write(page_text)
         else:
-            path.write_text(text, encoding="utf-8")
+            path.write_text(page_text, encoding="utf-8")
 
 
 class ViewLayout(pn.Column):
@@ -366,14 +366,14 @@ class _Output:
     def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return data and metadata of the cell's output, as the notebook's file stores them."""
         self._digest = _digest_of(self.view)
-        words = self.view.shown_text()
+        view_text = self.view.shown_text()
         picture = base64.b64encode(self.view.shown_png()).decode("ascii")
-        picture_html = _picture_html(picture, words)
+        picture_html = _picture_html(picture, view_text)
         html = (
             f"<div class='alrviz-view' id='alrviz-{self.key}'>{picture_html}</div>\n<script>{script(self.key)}</script>"
         )
         names = ", ".join(type(view).__name__ for view in self.view._views)
-        plain_text = f"{names}: {words}" if words else names
+        plain_text = f"{names}: {view_text}" if view_text else names
         return {"text/plain": plain_text, "image/png": picture, "text/html": html, EXEC_MIME: ""}, {
             EXEC_MIME: {"id": self.key}
         }
@@ -386,10 +386,10 @@ class _Output:
             publish_display_data(*self.bundle(), transient={"display_id": self.key}, update=True)
 
 
-def _picture_html(picture: str, words: str) -> str:
+def _picture_html(picture: str, alt_text: str) -> str:
     """Return an img element of a PNG (base64)."""
     style = f"max-width: {PICTURE_WIDTH_PX}px; width: 100%"
-    return f"<img src='data:image/png;base64,{picture}' alt='{escape(words)}' style='{style}'>"
+    return f"<img src='data:image/png;base64,{picture}' alt='{escape(alt_text)}' style='{style}'>"
 
 
 def _current_cell(shell: Any) -> tuple[str, str]:
@@ -415,7 +415,7 @@ def _bytes(column: Any) -> bytes:
     try:
         values = np.asarray(column)
     except ValueError:  # lines of different lengths
-        return b"".join(_bytes(part) for part in column)
+        return b"".join(_bytes(line) for line in column)
     return repr(values.tolist()).encode() if values.dtype == object else values.tobytes()
 
 
@@ -443,7 +443,7 @@ def _on_cell_start(_info: Any = None) -> None:
 def _on_cell_end(_result: Any = None) -> None:
     """Update pages and file after a cell; running views do so themselves."""
     _Output.in_cell = False
-    end = time.monotonic() + SETTLE_SECONDS
+    deadline = time.monotonic() + SETTLE_SECONDS
     for view in _displayed_views():
         pump = view._pump
         if pump is None:
@@ -451,7 +451,7 @@ def _on_cell_end(_result: Any = None) -> None:
             continue
         pump.look()
         if pump.running and not is_watched(view):
-            pump.finish(end - time.monotonic())
+            pump.finish(deadline - time.monotonic())
             if pump.running:
                 renew(view)
 
@@ -490,21 +490,21 @@ const waiting = setInterval(() => {{
 """
 
 
-def _page(layout: Any, title: str, words: str) -> str:
-    """Return a self-contained page of a Panel layout; `words` are shown if scripts are disabled."""
+def _page(layout: Any, title: str, view_text: str) -> str:
+    """Return a self-contained page of a Panel layout; `view_text` is shown if scripts are disabled."""
     document = Document()
     root = layout._render_model(document)
     try:
         strip_remote_assets(root)
         documents, _ = standalone_docs_json_and_render_items([root], suppress_callback_warning=True)
-        parts = {
+        values_by_placeholder = {
             "esm": resource(MATERIAL_BUNDLE),
             "document": serialize_json(documents),
             "root": root.ref["id"],
             "name": MATERIAL_BUNDLE,
         }
-        literals = {name: json.dumps(part).replace("</", "<\\/") for name, part in parts.items()}
+        literals = {name: json.dumps(part).replace("</", "<\\/") for name, part in values_by_placeholder.items()}
     finally:
         layout._cleanup(root)
     scripts = {name: resource(name).replace("</script", "<\\/script") for name in ("font", "scripts")}
-    return _PAGE_TEMPLATE.format(title=escape(title), words=escape(words), **scripts, **literals)
+    return _PAGE_TEMPLATE.format(title=escape(title), words=escape(view_text), **scripts, **literals)

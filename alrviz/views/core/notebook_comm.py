@@ -74,10 +74,10 @@ def _font() -> str:
 
 
 def _bundle() -> str:
-    text = (_MATERIAL_FOLDER / "panel-material-ui.bundle.js").read_text(encoding="utf-8")
+    bundle_script = (_MATERIAL_FOLDER / "panel-material-ui.bundle.js").read_text(encoding="utf-8")
     # In its fast mode Emotion adds rules to a sheet but not to the sheet's text. A view that moves within the page, as
     # when its output is renewed, would lose those rules.
-    return re.sub(r"this\.isSpeedy=[^,]+,", "this.isSpeedy=!1,", text, count=1)
+    return re.sub(r"this\.isSpeedy=[^,]+,", "this.isSpeedy=!1,", bundle_script, count=1)
 
 
 _RESOURCES: dict[str, Callable[[], str]] = {
@@ -285,9 +285,9 @@ def listen(kernel: Any, find: Callable[[str], Any]) -> None:
 
 @cache
 def _script() -> str:
-    text = (Path(__file__).parent / "notebook.js").read_text(encoding="utf-8")
-    lines = (line.strip() for line in text.splitlines())
-    short_script = "\n".join(line for line in lines if line and not line.startswith("//"))
+    script_text = (Path(__file__).parent / "notebook.js").read_text(encoding="utf-8")
+    stripped_lines = (line.strip() for line in script_text.splitlines())
+    short_script = "\n".join(line for line in stripped_lines if line and not line.startswith("//"))
     return short_script.replace("%VERSION%", bokeh.__version__.replace("rc", "-rc.")).replace("%ESM%", MATERIAL_BUNDLE)
 
 

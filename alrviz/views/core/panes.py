@@ -61,8 +61,8 @@ def side_by_side(
     """
     for part, name in ((first, "alrviz-part-1"), (second, "alrviz-part-2")):
         part.css_classes = [*part.css_classes, name]
-    lengths = [width if isinstance(width, str) else f"{width}px" for width in widths]
-    sheet = _SIDE_BY_SIDE.format(widths=lengths, grow=grow)
+    css_widths = [width if isinstance(width, str) else f"{width}px" for width in widths]
+    sheet = _SIDE_BY_SIDE.format(widths=css_widths, grow=grow)
     return pn.Row(first, second, stylesheets=[sheet], **{"sizing_mode": "stretch_width", "margin": 0, **row})
 
 

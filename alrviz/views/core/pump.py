@@ -59,8 +59,8 @@ class Pump:
 
     def finish(self, seconds: float) -> None:
         """Call `look` without pauses until it rests, for at most so many seconds; for views that no page shows."""
-        end = time.monotonic() + seconds
-        while self.running and time.monotonic() < end:
+        deadline = time.monotonic() + seconds
+        while self.running and time.monotonic() < deadline:
             self._tick()
             time.sleep(0.005)  # lets worker threads have the interpreter
 

@@ -156,10 +156,10 @@ class SaveButton(pmui.Button):
 
     def press(self) -> None:
         """Send a job to the browser, unless there is nothing to save."""
-        job = self._make()
-        if job is not None:
+        browser_job = self._make()
+        if browser_job is not None:
             self._presses += 1
-            self.job = json.dumps({"press": self._presses, "file": self.filename, **job})
+            self.job = json.dumps({"press": self._presses, "file": self.filename, **browser_job})
 
 
 def figure_buttons(
@@ -201,10 +201,10 @@ def file_button(filename: str, make_bytes: Callable[[], bytes], description: str
         label: words on the button.
         params: parameters of Panel's Button.
     """
-    kind = mimetypes.guess_type(filename)[0] or "application/octet-stream"
+    media_type = mimetypes.guess_type(filename)[0] or "application/octet-stream"
 
     def job() -> dict[str, Any]:
-        return {"kind": "file", "type": kind, "data": base64.b64encode(make_bytes()).decode("ascii")}
+        return {"kind": "file", "type": media_type, "data": base64.b64encode(make_bytes()).decode("ascii")}
 
     hint = f"{label}: save {description}"
     button = SaveButton(job, label=label, filename=filename, description=hint, icon="download", **params)

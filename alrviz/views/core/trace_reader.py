@@ -41,6 +41,9 @@ class Racer:
     repeat the values of iteration 0 in all other columns.
 
     Attributes:
+        name, label: the racer's short name, and its family's label. alpha: of the recipe. bounded: whether weights are.
+        key: equal for racers that minimise the same function.
+        heldout: losses (rows,) of single test rows at the end; None until `score_heldout`.
         columns: values of the steps that were read and may be shown; views of growing buffers, so that a tick of a long
             race copies only its new steps.
         limit: last iteration that may be shown; None for all.
@@ -74,39 +77,39 @@ class Racer:
 
     def pull(self) -> int:
         """Read new steps of the trace; return their number."""
-        added = self.run.trace.since(self._read)
-        steps = [step for step in added if step.kind != "search" or _FIRST_ALPHA in step.extra]
+        new_steps = self.run.trace.since(self._read)
+        steps = [step for step in new_steps if step.kind != "search" or _FIRST_ALPHA in step.extra]
         chosen_alphas = self._chosen_alphas if steps else {}
         if chosen_alphas:  # found by other fits, whose trials are not in the trace
             first_step = steps[:1] if not self.n_read else []
-            trials = [
+            trial_steps = [
                 replace(step, kind="search", extra=_search_extra(trial))
                 for step in first_step
                 for trial in self._trials
             ]
-            self.trial_fits -= len(trials)
+            self.trial_fits -= len(trial_steps)
             later_steps = [replace(step, extra={**step.extra, **chosen_alphas}) for step in steps[len(first_step) :]]
-            steps = [*first_step, *trials, *later_steps]
-        self._read += len(added)
-        self.trial_fits += sum(step.kind == "search" and _FIRST_ALPHA not in step.extra for step in added)
+            steps = [*first_step, *trial_steps, *later_steps]
+        self._read += len(new_steps)
+        self.trial_fits += sum(step.kind == "search" and _FIRST_ALPHA not in step.extra for step in new_steps)
         if steps:
             self._append(steps)
-        return len(added)
+        return len(new_steps)
 
     def _append(self, steps: list[Step]) -> None:
-        start, end = self.n_read, self.n_read + len(steps)
+        first, stop = self.n_read, self.n_read + len(steps)
         for name in dict.fromkeys(name for step in steps for name in step.extra):
             if name not in self._buffers:
                 self._buffers[name] = np.full(len(self._buffers["index"]), np.nan)
-        for name, values in self._buffers.items():
-            if end > len(values):
-                self._buffers[name] = values = np.concatenate([values, np.empty(end, values.dtype)])
+        for name, buffer in self._buffers.items():
+            if stop > len(buffer):
+                self._buffers[name] = buffer = np.concatenate([buffer, np.empty(stop, buffer.dtype)])
             is_field = name in _STEP_FIELDS
-            values[start:end] = [getattr(step, name) if is_field else step.extra.get(name, np.nan) for step in steps]
-            for k in (start + k for k, step in enumerate(steps) if step.kind == "search" and start + k):
-                if np.isnan(values[k]):  # not measured; the weights have not changed
-                    values[k] = values[k - 1]
-        self.n_read = end
+            buffer[first:stop] = [getattr(step, name) if is_field else step.extra.get(name, np.nan) for step in steps]
+            for row in (first + k for k, step in enumerate(steps) if step.kind == "search" and first + k):
+                if np.isnan(buffer[row]):  # not measured; the weights have not changed
+                    buffer[row] = buffer[row - 1]
+        self.n_read = stop
         self.lowest = min([self.lowest, *(step.objective for step in steps if step.objective < self.lowest)])
         self.end_at(self.limit)
 
@@ -132,8 +135,8 @@ class Racer:
 
     def trials(self, upto: int | None = None) -> int:
         """Number of alphas tried up to a step; None for the last that may be shown."""
-        index = self.columns["index"][: None if upto is None else upto + 1]
-        return len(index) - 1 - int(index[-1]) if len(index) else 0
+        iteration_by_step = self.columns["index"][: None if upto is None else upto + 1]
+        return len(iteration_by_step) - 1 - int(iteration_by_step[-1]) if len(iteration_by_step) else 0
 
     @property
     def alphas(self) -> list[str]:
@@ -196,8 +199,8 @@ def _search_extra(trial: Mapping[str, float]) -> dict[str, float]:
 
 def value_at(racer: Racer, column: str, step: int) -> float:
     """Return a racer's value at a step, or at its last step if that is earlier; NaN if it has none."""
-    values = racer.columns.get(column, ())
-    return float(values[min(step, len(values) - 1)]) if len(values) else float("nan")
+    column_values = racer.columns.get(column, ())
+    return float(column_values[min(step, len(column_values) - 1)]) if len(column_values) else float("nan")
 
 
 class RaceReader:
@@ -286,9 +289,9 @@ class RaceReader:
 
     def pull(self) -> int:
         """Read new steps and outcomes, and update `to_zero`; return the number of steps."""
-        new = sum([racer.pull() for racer in self.racers])
+        n_new = sum([racer.pull() for racer in self.racers])
         self.to_zero = self.to_zero or falls_to_zero(racer.summary() for racer in self.racers)
-        return new
+        return n_new
 
     def follow(self, speed: float = 1.0, replay: bool = False) -> bool:
         """Move the head toward the last step; return whether it moved.
@@ -301,18 +304,18 @@ class RaceReader:
         if remaining <= 0:
             return False
         if self.film or replay:
-            share = remaining * SHARE_PER_TICK
-            slow = min(1.0, self.last / FILM_TICKS) if self.race.ended else 1.0
-            pace = share if share > MIN_ITERATIONS_PER_TICK else slow
+            catch_up_pace = remaining * SHARE_PER_TICK
+            film_pace = min(1.0, self.last / FILM_TICKS) if self.race.ended else 1.0
+            pace = catch_up_pace if catch_up_pace > MIN_ITERATIONS_PER_TICK else film_pace
         elif self.race.ended and self.last <= MAX_UNPLAYED_ITERATIONS and speed >= 1:
             pace = float(remaining)
         else:
             pace = max(MIN_ITERATIONS_PER_TICK, int(remaining * SHARE_PER_TICK))
         self._owed += speed * pace
-        due = int(self._owed)
-        self._owed -= due
-        self.move(self.head + due)
-        return due > 0
+        due_iterations = int(self._owed)
+        self._owed -= due_iterations
+        self.move(self.head + due_iterations)
+        return due_iterations > 0
 
     def move(self, head: int) -> None:
         """Set the head, limited to steps that may be shown."""
@@ -321,38 +324,38 @@ class RaceReader:
 
     def curves(self) -> list[RacerCurve]:
         """Curves of the picture: up to the head, and faintly up to the furthest step shown."""
-        best, curves = self._best(), []
+        lowest, curves = self._best(), []
         for racer in self.racers:
-            steps = {"step": np.arange(len(racer))} if racer.alphas else {}  # rows that are no iterations
-            columns = {name: column[: self.last_shown + 1] for name, column in (racer.columns | steps).items()}
+            step_column = {"step": np.arange(len(racer))} if racer.alphas else {}  # rows that are no iterations
+            columns = {name: column[: self.last_shown + 1] for name, column in (racer.columns | step_column).items()}
             rows, upto = racer.run.trace.rows or 1.0, self.head if self.head < self.last_shown else None
             curve = RacerCurve(
-                name=racer.name, label=racer.label, columns=columns, rows=rows, best=best[racer.key], upto=upto
+                name=racer.name, label=racer.label, columns=columns, rows=rows, best=lowest[racer.key], upto=upto
             )
             curves.append(curve)
         return curves
 
     def _best(self) -> dict[Any, float]:
         """The lowest value of every objective."""
-        best_by_name: dict[Any, float] = {}
+        best_by_objective: dict[Any, float] = {}
         for racer in self.racers:
-            best_by_name[racer.key] = min(best_by_name.get(racer.key, float("inf")), racer.lowest)
-        return best_by_name
+            best_by_objective[racer.key] = min(best_by_objective.get(racer.key, float("inf")), racer.lowest)
+        return best_by_objective
 
     def levels(self) -> dict[str, float]:
         """Heights of the grey lines: class prior, AnJE (if orders agree) and milestones (if objectives agree)."""
-        levels: dict[str, float] = {}
+        height_by_key: dict[str, float] = {}
         orders = {racer.recipe.params.get("order") for racer in self.racers}
         for racer in self.racers:
-            levels.update(racer.run.trace.baseline)
+            height_by_key.update(racer.run.trace.baseline)
         if len(orders) > 1:
-            levels = {name: value for name, value in levels.items() if not name.endswith("anje")}
+            height_by_key = {name: value for name, value in height_by_key.items() if not name.endswith("anje")}
         if self.to_zero:
-            levels |= {f"zero_{k}": level for k, level in enumerate(ABSOLUTE_GOALS)}
+            height_by_key |= {f"zero_{k}": level for k, level in enumerate(ABSOLUTE_GOALS)}
         elif self.same_objective and self.racers:
-            best = next(iter(self._best().values())) / (self.racers[0].run.trace.rows or 1.0)
-            levels |= {f"milestone_{k}": level * best for k, level in enumerate(RELATIVE_GOALS)}
-        return levels
+            best_per_row = next(iter(self._best().values())) / (self.racers[0].run.trace.rows or 1.0)
+            height_by_key |= {f"milestone_{k}": level * best_per_row for k, level in enumerate(RELATIVE_GOALS)}
+        return height_by_key
 
 
 _log = logging.getLogger(__name__)

@@ -126,14 +126,14 @@ class Transport:
         if move_slider:
             self._place(state["head"], state["last"], step_name)
 
-    def _place(self, head: int, last: int, step_name: str) -> None:
+    def _place(self, head: int, last_step: int, step_name: str) -> None:
         with self._moving:
-            end = max(last, 1)
-            if end > self.slider.end:
-                change(self.slider, end=end)
-            value = min(max(head, 0), end)
-            change(self.slider, value=value, label=f"{step_name.capitalize()}: {value:,}", disabled=last <= 0)
-            change(self.slider, end=end)
+            slider_end = max(last_step, 1)
+            if slider_end > self.slider.end:
+                change(self.slider, end=slider_end)
+            value = min(max(head, 0), slider_end)
+            change(self.slider, value=value, label=f"{step_name.capitalize()}: {value:,}", disabled=last_step <= 0)
+            change(self.slider, end=slider_end)
 
 
 class Playback:
@@ -155,15 +155,15 @@ class Playback:
 
     def _show(self) -> None:
         speed, loop = self._view.speed, self._view.loop
-        choices: list[tuple[str, dict[str, Any]]] = [
+        param_choices: list[tuple[str, dict[str, Any]]] = [
             (f"Speed {factor:g}x", {"speed": factor}) for factor in PLAYBACK_SPEEDS
         ]
-        choices += [("Hold at the end", {"loop": False}), ("Loop: play again from the start", {"loop": True})]
+        param_choices += [("Hold at the end", {"loop": False}), ("Loop: play again from the start", {"loop": True})]
         current = {"speed": speed, "loop": loop}.items()
         items: list[dict[str, Any]] = [
-            {"label": words, "icon": f"radio_button_{'checked' if sets.items() <= current else 'unchecked'}",
+            {"label": item_label, "icon": f"radio_button_{'checked' if sets.items() <= current else 'unchecked'}",
              "sets": sets, "selectable": False}
-            for words, sets in choices
+            for item_label, sets in param_choices
         ]  # fmt: skip
         items.insert(len(PLAYBACK_SPEEDS), {"label": "---"})
         # Starts with the visible label, so that voice control finds the button.

@@ -108,9 +108,9 @@ class BandwidthView(NotebookViewer):
         self._numbers.refresh()
 
     def _connect(self, plot: Plot) -> None:
-        upper = self.ratios.plot
-        if upper is not None and plot is not upper:
-            plot.figure.x_range = upper.figure.x_range  # keeps the steps of both pictures aligned
+        ratio_plot = self.ratios.plot
+        if ratio_plot is not None and plot is not ratio_plot:
+            plot.figure.x_range = ratio_plot.figure.x_range  # keeps the steps of both pictures aligned
         for kind in PRESS_EVENTS:
             plot.figure.on_event(kind, lambda event: self._scrub_near(event.x))
 
@@ -130,10 +130,10 @@ class BandwidthView(NotebookViewer):
             if cursor is not None and cursor.location != self.head:
                 cursor.location = float(self.head)
         k = int(np.clip(np.searchsorted(path.iterations, self.head, side="right") - 1, 0, len(path.iterations) - 1))
-        losses = [f"{safe(part)} {number(float(values[k]))}" for part, values in path.losses.items()]
+        loss_texts = [f"{safe(sample_name)} {number(float(values[k]))}" for sample_name, values in path.losses.items()]
         n_moves = int(path.outer[: k + 1].sum())
         times_text = f"{n_moves:,} time{'s' if n_moves != 1 else ''}"
-        step_text = f"Step {int(path.iterations[k]):,}: NLL per row {', '.join(losses)} nats"
+        step_text = f"Step {int(path.iterations[k]):,}: NLL per row {', '.join(loss_texts)} nats"
         say(self.sentence, f"<p class='quiet'>{step_text}; bandwidths moved {times_text} so far.</p>")
 
     def _csv(self) -> str:
@@ -142,12 +142,12 @@ class BandwidthView(NotebookViewer):
 
 def numbers_html(path: BandwidthPath) -> str:
     """Return the table of steps, thinned evenly."""
-    heads = ["step", *(f"NLL, {part}" for part in path.losses), *(f"h of {safe(name, 60)}" for name in path.columns)]
-    count = len(path.iterations)
-    lines = []
-    for k in evenly_spread(count):
+    titles = ["step", *(f"NLL, {rows}" for rows in path.losses), *(f"h of {safe(name, 60)}" for name in path.columns)]
+    n_steps = len(path.iterations)
+    table_rows = []
+    for k in evenly_spread(n_steps):
         cells = [f"{int(path.iterations[k]):,}", *(number(float(values[k]), 6) for values in path.losses.values())]
         cells += [number(float(value)) for value in path.ratios[k]]
-        lines.append(cells)
+        table_rows.append(cells)
     note = "<p class='quiet'>h relative to Silverman's bandwidth.</p>"
-    return f"{html_table(heads, lines)}{note}{more_in_csv(count, 'steps')}"
+    return f"{html_table(titles, table_rows)}{note}{more_in_csv(n_steps, 'steps')}"

@@ -84,8 +84,8 @@ class DensityRatioView(NotebookViewer):
         self._columns.param.watch(self._menu_changed, "value")
         self.sentence = html()
         self._picture_area, self._saving = stack(), stack(margin=(0, 0, 8, 0))
-        save = csv_button("alrviz-density-ratios.csv", self._csv, "phi, weight and w phi of every column")
-        self._numbers = Numbers([self._weighted, save], self._numbers_html, self._saving, title=numbers)
+        csv_save_button = csv_button("alrviz-density-ratios.csv", self._csv, "phi, weight and w phi of every column")
+        self._numbers = Numbers([self._weighted, csv_save_button], self._numbers_html, self._saving, title=numbers)
         # A page with many pictures may place pictures and texts separately.
         self.top, self.rest = stack(self._columns, self._picture_area), stack(self.sentence, self._numbers)
         self.layout = ViewLayout(self.top, self.rest)
@@ -118,17 +118,17 @@ class DensityRatioView(NotebookViewer):
         """Lay out a cell for each column to show."""
         names = self._columns_to_show()
         if names != list(self.cells):
-            old = self.cells
+            old_cells = self.cells
             cell_options = self._on_bandwidth, self._height, self._provenance_line
-            self.cells = {name: old.get(name) or RatioCell(name, *cell_options) for name in names}
+            self.cells = {name: old_cells.get(name) or RatioCell(name, *cell_options) for name in names}
             self._feed()  # before the layout, because a browser may miss changes of a slider while it builds it
-            cells = [cell.panel for cell in self.cells.values()]
-            per_row = min(self._per_row, max(len(cells), 1))
-            while len(cells) % per_row:  # so that all pictures have the same width
-                cells.append(pn.Spacer(sizing_mode="stretch_width", min_width=MIN_WIDTH_PX))
-            rows = [cells[k : k + per_row] for k in range(0, len(cells), per_row)]
+            cell_panels = [cell.panel for cell in self.cells.values()]
+            per_row = min(self._per_row, max(len(cell_panels), 1))
+            while len(cell_panels) % per_row:  # so that all pictures have the same width
+                cell_panels.append(pn.Spacer(sizing_mode="stretch_width", min_width=MIN_WIDTH_PX))
+            panel_rows = [cell_panels[k : k + per_row] for k in range(0, len(cell_panels), per_row)]
             self._layout_time = time.monotonic()
-            self._picture_area[:] = [pn.Row(*row, sizing_mode="stretch_width", margin=0) for row in rows]
+            self._picture_area[:] = [pn.Row(*row, sizing_mode="stretch_width", margin=0) for row in panel_rows]
             self._saving[:] = [cell.saving for cell in self.cells.values()]
             self._columns.value = names
         self._draw()
@@ -180,16 +180,16 @@ class DensityRatioView(NotebookViewer):
 
     def _numbers_html(self) -> str:
         """Return the table with the weights and bandwidths of all columns."""
-        lines = []
+        table_rows = []
         for ratio in () if self.scene is None else self.scene.columns:
             weight_text = ", ".join(f"{value:.4g}" for value in np.atleast_1d(ratio.weight)[:8])
             bandwidth_text = f"{ratio.bandwidth:.4g}" if np.isfinite(ratio.bandwidth) else "&ndash;"
             relative = ratio.bandwidth / ratio.silverman
             relative_text = f"{relative:.4g}" if np.isfinite(relative) else "&ndash;"
-            lines.append(
+            table_rows.append(
                 (safe(ratio.column, 60), weight_text, bandwidth_text, relative_text, f"{ratio.importance:.4g}")
             )
-        return html_table(("column", "w", "h", "h / Silverman's", "spread of w &phi; (nats)"), lines)
+        return html_table(("column", "w", "h", "h / Silverman's", "spread of w &phi; (nats)"), table_rows)
 
     def _csv(self) -> str:
         if self.scene is None:

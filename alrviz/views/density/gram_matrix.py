@@ -67,10 +67,10 @@ class GramMatrixView(NotebookViewer):
 
     def origin(self) -> Origin:
         """Return title and provenance of the saved picture."""
-        gram, parts = self.gram, [self._provenance()]
+        gram, provenance_parts = self.gram, [self._provenance()]
         if gram is not None and np.isfinite(gram.share):
-            parts.append(f"k > 0 if and only if the class is the same in {100 * gram.share:.1f} % of pairs")
-        return Origin("Gram matrix of DLR's features", " · ".join(parts))
+            provenance_parts.append(f"k > 0 if and only if the class is the same in {100 * gram.share:.1f} % of pairs")
+        return Origin("Gram matrix of DLR's features", " · ".join(provenance_parts))
 
     def watch(self, gram: Gram | None) -> None:
         """Show a Gram matrix; None empties the view."""
@@ -86,11 +86,11 @@ class GramMatrixView(NotebookViewer):
         gram = self.gram
         if gram is None:
             return ""
-        names = np.array(gram.classes, dtype=object)[gram.y]
-        first, second = np.triu_indices(len(gram.y))
+        class_names = np.array(gram.classes, dtype=object)[gram.y]
+        first_rows, second_rows = np.triu_indices(len(gram.y))
         frame = pd.DataFrame(
-            {"row": gram.rows[first], "class": names[first], "other row": gram.rows[second],
-             "other class": names[second], "k": gram.values[first, second]}
+            {"row": gram.rows[first_rows], "class": class_names[first_rows], "other row": gram.rows[second_rows],
+             "other class": class_names[second_rows], "k": gram.values[first_rows, second_rows]}
         )  # fmt: skip
         return to_csv(frame, {"alrviz": __version__, "share of pairs": gram.share})
 
@@ -111,14 +111,14 @@ def sentence_html(gram: Gram) -> str:
 def numbers_html(gram: Gram) -> str:
     """Return the table of mean k and share of k > 0 between rows of each pair of classes."""
     classes_present = np.unique(gram.y)
-    heads = ["class", *(safe(gram.classes[k], 40) for k in classes_present)]
-    lines = []
-    for i in classes_present:
-        cells = [safe(gram.classes[i], 40)]
-        for j in classes_present:
-            block = gram.values[np.ix_(gram.y == i, gram.y == j)]
-            values = block[~np.eye(len(block), dtype=bool)] if i == j else block.ravel()
+    column_titles = ["class", *(safe(gram.classes[k], 40) for k in classes_present)]
+    table_rows = []
+    for class_index in classes_present:
+        cells = [safe(gram.classes[class_index], 40)]
+        for other_class_index in classes_present:
+            block = gram.values[np.ix_(gram.y == class_index, gram.y == other_class_index)]
+            values = block[~np.eye(len(block), dtype=bool)] if class_index == other_class_index else block.ravel()
             cells.append(f"{values.mean():.3g} ({100 * (values > 0).mean():.0f} %)" if len(values) else "&ndash;")
-        lines.append(cells)
+        table_rows.append(cells)
     note = "<p class='quiet'>Mean k between different rows shown, and the share with k &gt; 0.</p>"
-    return html_table(heads, lines) + note
+    return html_table(column_titles, table_rows) + note

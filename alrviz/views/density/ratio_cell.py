@@ -61,19 +61,19 @@ class RatioCell:
 
     def origin(self) -> Origin:
         """Return title and provenance of the saved picture."""
-        ratio, parts = self.ratio, [self._provenance()]
+        ratio, provenance_parts = self.ratio, [self._provenance()]
         if ratio is not None:
-            parts.append(f"w {' / '.join(plain(value) for value in np.atleast_1d(ratio.weight))}")
+            provenance_parts.append(f"w {' / '.join(plain(value) for value in np.atleast_1d(ratio.weight))}")
             if np.isfinite(ratio.bandwidth):
-                parts.append(f"h {plain(ratio.bandwidth)}")
-        return Origin(f"Density log-ratio of {self.column}", " · ".join(parts))
+                provenance_parts.append(f"h {plain(ratio.bandwidth)}")
+        return Origin(f"Density log-ratio of {self.column}", " · ".join(provenance_parts))
 
     def show(self, ratio: ColumnRatio, classes: Sequence[str], weighted: bool, dark: bool) -> None:
         """Show the column of a new frame."""
         settings = (tuple(classes), weighted, dark)
         if settings != self._drawn_settings or not self._is_drawn(ratio):
-            old = self.picture.picture
-            y_range = None if old is None else old.y
+            old_picture = self.picture.picture
+            y_range = None if old_picture is None else old_picture.y
             self.picture.show(density_picture(ratio, classes, weighted=weighted, dark=dark, view=y_range))
         self.ratio, self._drawn_settings = ratio, settings
         say(self.words, words_html(ratio))
@@ -81,10 +81,10 @@ class RatioCell:
 
     def _is_drawn(self, ratio: ColumnRatio) -> bool:
         """Whether the picture shows this ratio already, as for all columns but the one whose slider moves."""
-        old = self.ratio
-        if old is None or old.phi is not ratio.phi or old.rug is not ratio.rug:
+        drawn_ratio = self.ratio
+        if drawn_ratio is None or drawn_ratio.phi is not ratio.phi or drawn_ratio.rug is not ratio.rug:
             return False
-        return np.array_equal(old.weight, ratio.weight)
+        return np.array_equal(drawn_ratio.weight, ratio.weight)
 
     def _place_slider(self, ratio: ColumnRatio) -> None:
         """Move the slider to the bandwidth, unless the reader moved it just now."""
@@ -120,10 +120,9 @@ def words_html(ratio: ColumnRatio) -> str:
     if np.isfinite(ratio.bandwidth):
         bandwidth_text = f" · h = {plain(ratio.bandwidth)}"
         if np.isfinite(ratio.silverman) and len(weights) == 1:  # with more weights there is no room; see the slider
-            times = plain(ratio.bandwidth / ratio.silverman)
-            bandwidth_text += (
-                f" = {times} <abbr title='Silverman&#39;s bandwidth, {plain(ratio.silverman)}'>h<sub>S</sub></abbr>"
-            )
+            relative_text = plain(ratio.bandwidth / ratio.silverman)
+            title_text = f"Silverman&#39;s bandwidth, {plain(ratio.silverman)}"
+            bandwidth_text += f" = {relative_text} <abbr title='{title_text}'>h<sub>S</sub></abbr>"
     if ratio.left_out:
         bandwidth_text += f" · the {len(ratio.levels):,} most frequent of {len(ratio.levels) + ratio.left_out:,} levels"
     return f"<b>{safe(ratio.column, 60)}</b> <span class='quiet'>w = {weights_text}{bandwidth_text}</span>"

@@ -120,8 +120,8 @@ class DecisionMapView(NotebookViewer):
         self.caption = self.sentence = html(min_height=24, margin=(6, 0, 0, 0))
         widget_params: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (0, 0, 4, 0)}
         self.head = pn.Row(self.menus.panel, pn.HSpacer(), self.status, **widget_params)
-        save = csv_button("alrviz-map.csv", self._csv, "the value of every class at every place of the map")
-        buttons = [*picture_buttons({"the decision map": self.picture}, lambda _: self.origin()), save]
+        csv_save_button = csv_button("alrviz-map.csv", self._csv, "the value of every class at every place of the map")
+        buttons = [*picture_buttons({"the decision map": self.picture}, lambda _: self.origin()), csv_save_button]
         self._numbers = Numbers(
             buttons, lambda: "" if self.surface is None else texts.numbers_html(self.surface), title=numbers
         )
@@ -182,9 +182,9 @@ class DecisionMapView(NotebookViewer):
         """Called when a column of the axes changes: map these; choosing the other axis's column swaps the two."""
         if self.across == self.up:
             event = events[0]
-            other = "up" if event.name == "across" else "across"
+            other_axis = "up" if event.name == "across" else "across"
             with param.parameterized.discard_events(self):
-                self.param.update(**{other: event.old})
+                self.param.update(**{other_axis: event.old})
         self._request_map()
 
     def _request_map(self) -> None:
@@ -264,23 +264,23 @@ class DecisionMapView(NotebookViewer):
 
     def _show_caption(self) -> None:
         if self.surface is None:
-            text = "<p class='quiet'>No model yet: fit one, and its decisions are drawn here.</p>"
+            caption_html = "<p class='quiet'>No model yet: fit one, and its decisions are drawn here.</p>"
         else:
-            text = texts.caption_html(self.surface, *self._requested)
-        say(self.caption, text)
+            caption_html = texts.caption_html(self.surface, *self._requested)
+        say(self.caption, caption_html)
         self._show_outdated()
         self._show_status()
 
     def _show_status(self) -> None:
-        late = self._map.busy and (self.surface is None or self.outdated)
-        say(self.status, f"<span class='quiet'>{'asking the model &hellip;' if late else ''}</span>")
+        is_late = self._map.busy and (self.surface is None or self.outdated)
+        say(self.status, f"<span class='quiet'>{'asking the model &hellip;' if is_late else ''}</span>")
 
     def _show_outdated(self) -> None:
         """Fade a map of outdated settings, and show title and "outdated"."""
         is_outdated = self.outdated and self.surface is not None  # what is not there yet is not outdated
-        parts = [safe(self.title, 80)] if self.title else []
-        parts += ["<span class='bad'>outdated</span>"] if is_outdated else []
-        say(self.heading, f"<h2>{' '.join(parts)}</h2>" if parts else "")
+        heading_parts = [safe(self.title, 80)] if self.title else []
+        heading_parts += ["<span class='bad'>outdated</span>"] if is_outdated else []
+        say(self.heading, f"<h2>{' '.join(heading_parts)}</h2>" if heading_parts else "")
         fade(is_outdated, self._fading_part, self.caption)
 
     def _csv(self) -> str:

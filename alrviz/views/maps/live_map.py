@@ -52,10 +52,10 @@ class LiveMap(LiveFigure):
 
     def show_surface(self, surface: Surface, *, dark: bool = False, drawing: str = "") -> None:
         """Draw a surface; `drawing` is the mode of `let_draw`."""
-        old, self._surface, self._points, self._wanted_mode = self.plot, surface, surface.points, drawing
+        old_plot, self._surface, self._points, self._wanted_mode = self.plot, surface, surface.points, drawing
         with self._updating:
             self.show(decision_map_picture(surface, dark=dark, width=self._width))
-        if self.plot is not None and self.plot is old and surface.classes != self._class_names:
+        if self.plot is not None and self.plot is old_plot and surface.classes != self._class_names:
             name_classes(self.plot, surface, self._width)
         self._class_names = surface.classes
         self.let_draw(drawing)
@@ -81,19 +81,19 @@ class LiveMap(LiveFigure):
         """
         if self.plot is None or mode == self._mode:
             return
-        bar, dots = self.plot.figure.toolbar, self.plot.parts["dots"]
+        toolbar, dots = self.plot.figure.toolbar, self.plot.parts["dots"]
         self._mode = mode
-        for tip, renderers in self._tooltips:
-            tip.renderers = [] if mode else renderers
+        for hover_tool, renderers in self._tooltips:
+            hover_tool.renderers = [] if mode else renderers
         move_tools = (
             [PointDrawTool(renderers=[dots], add=False)] if self._on_move is not None and mode == "move" else []
         )
         one_scale = self.plot.figure.match_aspect
         zoom_tools = [] if mode else [PanTool(), BoxZoomTool(match_aspect=one_scale), ResetTool()]
-        bar.active_drag = "auto"  # a tool must be among those of the bar
-        bar.tools = [*zoom_tools, *move_tools, *(tip for tip, _ in self._tooltips)]
+        toolbar.active_drag = "auto"  # a tool must be among those of the bar
+        toolbar.tools = [*zoom_tools, *move_tools, *(hover_tool for hover_tool, _ in self._tooltips)]
         if move_tools:
-            bar.active_drag = move_tools[0]
+            toolbar.active_drag = move_tools[0]
 
     def preview(self, x: float, y: float, k: int, label: str, n_classes: int) -> None:
         """Show a new point at once; the next surface is fitted with it.
@@ -102,8 +102,8 @@ class LiveMap(LiveFigure):
         """
         if self.plot is None or self._points is None:
             return
-        colour, mark = class_colours(n_classes)[k], MARKERS[k % len(MARKERS)]
-        new_point = {"x": x, "y": y, "row": -1, "outline": colour, "fill": colour, "marker": mark}
+        colour, marker = class_colours(n_classes)[k], MARKERS[k % len(MARKERS)]
+        new_point = {"x": x, "y": y, "row": -1, "outline": colour, "fill": colour, "marker": marker}
         new_point |= {"truth": label, "predicted": label}
         with self._updating:
             self.plot["points"].stream({name: [value] for name, value in new_point.items()})
@@ -132,19 +132,19 @@ class LiveMap(LiveFigure):
             self._on_add(surface.across.value(event.x), surface.up.value(event.y))
         elif self._mode == "remove" and self._on_remove is not None and points is not None and len(points.rows):
             x_span, y_span = across.end - across.start, up.end - up.start
-            distance = np.hypot((points.x - event.x) / x_span, (points.y - event.y) / y_span)
-            k = int(distance.argmin())
-            if distance[k] <= MAX_POINT_DISTANCE:
-                self._on_remove(surface.across.column.index[int(points.rows[k])])
+            distances = np.hypot((points.x - event.x) / x_span, (points.y - event.y) / y_span)
+            nearest_point = int(distances.argmin())
+            if distances[nearest_point] <= MAX_POINT_DISTANCE:
+                self._on_remove(surface.across.column.index[int(points.rows[nearest_point])])
 
     def _pan_event(self, event: Any) -> None:
         """Treat a short pan as a click at its start."""
         if isinstance(event, PanStart):
             self._pan_start = event
             return
-        start, self._pan_start = self._pan_start, None
-        if start is not None and np.hypot(event.sx - start.sx, event.sy - start.sy) <= MAX_SLIP_PX:
-            self._press(start)
+        pan_start, self._pan_start = self._pan_start, None
+        if pan_start is not None and np.hypot(event.sx - pan_start.sx, event.sy - pan_start.sy) <= MAX_SLIP_PX:
+            self._press(pan_start)
 
     def _points_dragged(self) -> None:
         surface, points, plot = self._surface, self._points, self.plot
@@ -153,6 +153,6 @@ class LiveMap(LiveFigure):
         x, y = (np.asarray(plot["points"].data[key], dtype=np.float64) for key in ("x", "y"))
         if len(x) != len(points.x):
             return
-        for k in np.flatnonzero((x != points.x) | (y != points.y)):
-            row = surface.across.column.index[int(points.rows[k])]
-            self._on_move(row, surface.across.value(float(x[k])), surface.up.value(float(y[k])))
+        for point_index in np.flatnonzero((x != points.x) | (y != points.y)):
+            row = surface.across.column.index[int(points.rows[point_index])]
+            self._on_move(row, surface.across.value(float(x[point_index])), surface.up.value(float(y[point_index])))

@@ -18,15 +18,15 @@ def caption_html(surface: Surface, others: str, row: int, n_others: int) -> str:
     others: what the columns on neither axis are: "typical" values, those of "row" number `row`, averaged ("mean"), or
     those of rows "near" the point. n_others: how many these columns are.
     """
-    parts = [
-        _absent(surface),
-        _flat(surface),
+    sentences = [
+        _absent_html(surface),
+        _flat_axes_note(surface),
         others_words(others, row, n_others),
-        _points(surface.points),
-        _left_out(surface),
+        _points_text(surface.points),
+        _left_out_levels_text(surface),
     ]
-    parts.append("The background is fainter where the model is less sure.")
-    return " ".join(f"<p>{part}</p>" for part in parts if part)
+    sentences.append("The background is fainter where the model is less sure.")
+    return " ".join(f"<p>{sentence}</p>" for sentence in sentences if sentence)
 
 
 def others_words(others: str, row: int, n_others: int) -> str:
@@ -42,7 +42,8 @@ def others_words(others: str, row: int, n_others: int) -> str:
     return f"{n_others:,} other column{'s' if n_others > 1 else ''} {treatment}."
 
 
-def _absent(surface: Surface) -> str:
+def _absent_html(surface: Surface) -> str:
+    """Return a sentence on the classes that win nowhere on the map, each with its highest value; "" without any."""
     absent_classes = surface.absent()
     if not absent_classes:
         return ""
@@ -55,12 +56,12 @@ def _absent(surface: Surface) -> str:
     return f"<b>Never wins on this map: {', '.join(names)}{suffix}.</b>"
 
 
-def _flat(surface: Surface) -> str:
+def _flat_axes_note(surface: Surface) -> str:
     """Return a note about axes along which the model is constant; "" if there are none."""
-    values = surface.values
+    surface_values = surface.values
     flat_axis_names = [
         safe(axis.name, 60)
-        for axis, lines in ((surface.across, values.swapaxes(0, 1)), (surface.up, values))
+        for axis, lines in ((surface.across, surface_values.swapaxes(0, 1)), (surface.up, surface_values))
         if axis.numeric and np.array_equal(lines, np.broadcast_to(lines[:1], lines.shape), equal_nan=True)
     ]
     if not flat_axis_names:
@@ -69,18 +70,19 @@ def _flat(surface: Surface) -> str:
     return f"The model is the same all along {axis_names}: where it cuts numbers into levels, no cut was found there."
 
 
-def _points(points: Points | None) -> str:
+def _points_text(points: Points | None) -> str:
+    """Return a sentence on the points drawn: how many of the table's rows, and how many are classified correctly."""
     if points is None:
         return ""
-    right = int((points.truth == points.predicted).sum())
+    n_right = int((points.truth == points.predicted).sum())
     count = len(points.rows)
-    rows = f"{count:,} of {points.total:,} rows" if points.thinned else f"{count:,} row{'s' if count != 1 else ''}"
+    rows_text = f"{count:,} of {points.total:,} rows" if points.thinned else f"{count:,} row{'s' if count != 1 else ''}"
     absent_text = f"; {points.absent:,} without a place on these axes" if points.absent else ""
-    shown_text = f"{rows} shown, {right:,} classified correctly{absent_text}"
+    shown_text = f"{rows_text} shown, {n_right:,} classified correctly{absent_text}"
     return f"Points: outline is the true class, fill the prediction; {shown_text}."
 
 
-def _left_out(surface: Surface) -> str:
+def _left_out_levels_text(surface: Surface) -> str:
     cut_axes = [axis for axis in (surface.across, surface.up) if axis.left_out]
     return " ".join(
         f"{safe(axis.name, 60)}: the {len(axis.levels)} most frequent of {len(axis.levels) + axis.left_out:,} levels."
@@ -91,22 +93,22 @@ def _left_out(surface: Surface) -> str:
 def numbers_html(surface: Surface) -> str:
     """Return the table of classes: share of the map won, highest value, points."""
     winner, points = surface.winner, surface.points
-    highest = dict(surface.absent())
-    values = np.concatenate([-surface.values, surface.values], axis=2) if surface.single else surface.values
-    lines = []
-    for k, name in enumerate(surface.classes):
-        top = highest.get(name, float(np.nanmax(values[..., k], initial=-np.inf)))
-        cells = [safe(name, 60), f"{100 * float((winner == k).mean()):.1f} %"]
-        cells.append(f"{top:.4g}" if np.isfinite(top) else "&ndash;")
+    highest_by_class = dict(surface.absent())
+    class_values = np.concatenate([-surface.values, surface.values], axis=2) if surface.single else surface.values
+    table_rows = []
+    for class_index, name in enumerate(surface.classes):
+        highest_value = highest_by_class.get(name, float(np.nanmax(class_values[..., class_index], initial=-np.inf)))
+        cells = [safe(name, 60), f"{100 * float((winner == class_index).mean()):.1f} %"]
+        cells.append(f"{highest_value:.4g}" if np.isfinite(highest_value) else "&ndash;")
         if points is not None:
-            is_class = points.truth == k
-            cells += [f"{int(is_class.sum()):,}", f"{int((is_class & (points.predicted == k)).sum()):,}"]
-        lines.append(cells)
+            is_class = points.truth == class_index
+            cells += [f"{int(is_class.sum()):,}", f"{int((is_class & (points.predicted == class_index)).sum()):,}"]
+        table_rows.append(cells)
     value_head = "highest probability" if surface.probability else "highest score"
-    heads = [
+    column_titles = [
         "class",
         "share of the map",
         value_head,
         *(["points", "classified correctly"] if points is not None else []),
     ]
-    return html_table(heads, lines)
+    return html_table(column_titles, table_rows)

@@ -124,8 +124,8 @@ class FitPlayer(PlayerButtons):
     @property
     def iteration(self) -> int:
         """The iteration that is drawn; trials of alphas are steps of iteration 0."""
-        index = () if self.racer is None else self.racer.columns["index"]
-        return int(index[min(self.head, len(index) - 1)]) if len(index) else 0
+        iteration_by_step = () if self.racer is None else self.racer.columns["index"]
+        return int(iteration_by_step[min(self.head, len(iteration_by_step) - 1)]) if len(iteration_by_step) else 0
 
     @property
     def ended(self) -> bool:
@@ -173,11 +173,11 @@ class FitPlayer(PlayerButtons):
         """Update the buttons and the status beside them."""
         player = self.player
         move_slider = not player.playing or self._film or self._ticks % TICKS_PER_SLIDER_MOVE == 0
-        buttons = player.buttons
+        button_state = player.buttons
         if move_slider:
             playing = player.playing and player.next_reader is None
-            step = self._drawn_step() if playing and self._drawn_step is not None else None
-            self.place = self.head if step is None else step
-            buttons |= {} if step is None else {"head": step}
-        self.transport.show(buttons, move_slider=move_slider)
+            drawn_step = self._drawn_step() if playing and self._drawn_step is not None else None
+            self.place = self.head if drawn_step is None else drawn_step
+            button_state |= {} if drawn_step is None else {"head": drawn_step}
+        self.transport.show(button_state, move_slider=move_slider)
         say(self.status, f"<span class='quiet'>{player.status_html}</span>")

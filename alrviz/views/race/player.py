@@ -225,8 +225,8 @@ class Player:
     def _rerun_same(self) -> Race | None:
         from alrviz.studies.race.race import race
 
-        old = self.race
-        return None if old is None or old.recorded else race(old.dataset, old.recipes)
+        old_race = self.race
+        return None if old_race is None or old_race.recorded else race(old_race.dataset, old_race.recipes)
 
     def _pause(self) -> None:
         race = self.race
@@ -239,8 +239,8 @@ class Player:
     @property
     def _finished(self) -> bool:
         reader = self.reader
-        at_end = reader is not None and reader.is_finished and reader.head >= reader.last
-        return at_end and self.next_reader is None
+        is_at_end = reader is not None and reader.is_finished and reader.head >= reader.last
+        return is_at_end and self.next_reader is None
 
     def set_loop(self, loop: bool) -> None:
         """Set whether to play in a loop; a race at its end restarts at once."""
@@ -268,12 +268,12 @@ class Player:
         reader = self.reader
         if reader is None:
             return False
-        at_end = reader.head >= reader.last
+        is_at_end = reader.head >= reader.last
         is_unseen = reader.last < 0
         new_steps = reader.pull()
         if self.next_reader is not None:
             return bool(new_steps)
-        self._resume_if_advancing(reader, bool(new_steps) and at_end, is_unseen)
+        self._resume_if_advancing(reader, bool(new_steps) and is_at_end, is_unseen)
         has_moved = False
         if self.playing:
             has_moved = reader.follow(self.speed, replay=self.loop and reader.is_finished)
@@ -342,15 +342,15 @@ class Player:
         and the last one. step_name: its unit. last_hidden: see there. drawn: see `StopButton`.
         """
         race, reader, drawn = self.race, self.active_reader, self.reader
-        state: dict[str, Any] = {
+        button_state: dict[str, Any] = {
             "last_hidden": self.last_hidden,
             "drawn": (0, -1) if drawn is None else (drawn.number, min(drawn.last_shown, drawn.last)),
         }
         if race is None or reader is None:
-            state |= {"running": False, "head": 0, "last": 0, "step_name": "iteration"}
-            return state | {"may_step": True, "may_stop": self.is_waiting}
+            button_state |= {"running": False, "head": 0, "last": 0, "step_name": "iteration"}
+            return button_state | {"may_step": True, "may_stop": self.is_waiting}
         under_way = not race.ended and race.control.phase != "waiting"
-        return state | {
+        return button_state | {
             "running": self.playing and not self.outdated,
             "head": reader.head,
             "last": reader.last if self.playing or race.ended else max(reader.last_shown, reader.last),
@@ -364,6 +364,7 @@ class Player:
 
 
 def _activity_html(player: Player) -> str:
+    """Return the status beside the buttons, as HTML of a few words."""
     race = player.race
     if player.is_waiting:
         return "getting ready &hellip;"
@@ -376,8 +377,8 @@ def _activity_html(player: Player) -> str:
     if player.outdated:
         return f"{'stopped; ' if player.is_stopped else ''}<b class='bad'>outdated: press Run</b>"
     if race.recorded:
-        place = "" if player.playing else _place_text(player)
-        step_html = f" &middot; step {place}" if place else ""
+        place_text = "" if player.playing else _place_text(player)
+        step_html = f" &middot; step {place_text}" if place_text else ""
         return "stopped" if player.is_stopped else f"<b>recorded earlier</b>{step_html}"
     if race.ended and not player.playing:
         return _ended_html(player, race)
@@ -394,14 +395,14 @@ def _activity_html(player: Player) -> str:
 
 def _ended_html(player: Player, race: Race) -> str:
     """Return the status of an ended race that does not play."""
-    place = _place_text(player)
+    place_text = _place_text(player)
     if player.is_replay_paused:
-        return f"paused at {place}"  # `place` is never "" here: at the last step the replay is over
+        return f"paused at {place_text}"  # `place_text` is never "" here: at the last step the replay is over
     if player.is_stopped:
-        return f"stopped at {place}" if place else "stopped"
+        return f"stopped at {place_text}" if place_text else "stopped"
     is_cut = player.reader is not None and player.reader.cut
-    stopped = is_cut or any(run.outcome is not None and run.outcome.code == "stopped" for run in race.runs)
-    return f"step {place}" if place else "stopped" if stopped else "ended"
+    is_stopped = is_cut or any(run.outcome is not None and run.outcome.code == "stopped" for run in race.runs)
+    return f"step {place_text}" if place_text else "stopped" if is_stopped else "ended"
 
 
 def _place_text(player: Player) -> str:

@@ -227,17 +227,17 @@ class RaceView(PlayerButtons, NotebookViewer):
         if reader is None:
             self.say_status()
             return
-        to_zero, playing = reader.to_zero, player.playing
+        was_to_zero, playing = reader.to_zero, player.playing
         has_changed = player.tick()
-        zero_changed = reader.to_zero != to_zero
+        zero_changed = reader.to_zero != was_to_zero
         if zero_changed:
             self._measures.offer_measures_of(reader)
         came_to_rest = playing and not player.playing
-        scored = self._scoring is not None and self._scoring.busy and not self._scoring.poll()
-        due = has_changed and (
+        is_scored = self._scoring is not None and self._scoring.busy and not self._scoring.poll()
+        is_draw_due = has_changed and (
             reader.head < MAX_ITERATIONS_FED_EVERY_TICK or not player.playing or self._ticks % 3 == 0
         )
-        if due or zero_changed or came_to_rest or scored or (playing and self._ticks % TICKS_PER_TABLE == 0):
+        if is_draw_due or zero_changed or came_to_rest or is_scored or (playing and self._ticks % TICKS_PER_TABLE == 0):
             self._redraw()
         else:
             self.say_status()
@@ -255,10 +255,10 @@ class RaceView(PlayerButtons, NotebookViewer):
     @property
     def axes(self) -> NumberAxes:
         """Columns on the axes of the picture; none for a gap or a penalty, which are no columns of a trace."""
-        reader = MEASURES[self.measure]
-        columns = () if self.measure in ("gap", "alpha") else (reader.train, reader.heldout)
+        measure = MEASURES[self.measure]
+        column_names = () if self.measure in ("gap", "alpha") else (measure.train, measure.heldout)
         return NumberAxes(
-            self.picture, "iteration" if self.axis == "iterations" else "", tuple(name for name in columns if name)
+            self.picture, "iteration" if self.axis == "iterations" else "", tuple(name for name in column_names if name)
         )
 
     def _resized(self) -> None:
@@ -288,8 +288,8 @@ class RaceView(PlayerButtons, NotebookViewer):
         player, reader = self.player, self.player.reader
         if reader is None:
             return
-        at_end = not player.playing or player.next_reader is not None or (self.loop and reader.head >= reader.last)
-        has_ended = reader.is_finished and at_end
+        is_at_end = not player.playing or player.next_reader is not None or (self.loop and reader.head >= reader.last)
+        has_ended = reader.is_finished and is_at_end
         upto = None if has_ended else reader.head
         summaries = [racer.summary(upto=upto, ended=has_ended) for racer in reader.racers]
         result = verdict(summaries, by=reader.race.control.stopped_by, unit=self.axis)
@@ -321,8 +321,8 @@ class RaceView(PlayerButtons, NotebookViewer):
             return ""
         frame, provenance = reader.race.frame(), race_provenance(reader.race, __version__)
         if reader.cut:
-            count = frame["racer"].map({k: len(racer) + racer.trial_fits for k, racer in enumerate(reader.racers)})
-            frame = frame[frame.groupby("racer").cumcount() < count]
+            n_steps = frame["racer"].map({k: len(racer) + racer.trial_fits for k, racer in enumerate(reader.racers)})
+            frame = frame[frame.groupby("racer").cumcount() < n_steps]
             provenance |= {"stopped at": reader.limit, "computed to": reader.computed}
         return to_csv(frame, provenance, reader.race.recipes)
 

@@ -45,74 +45,78 @@ def _racers(reader: RaceReader, dark: bool) -> list[tuple[Racer, str]]:
 def values_html(reader: RaceReader, unit: str = "iterations", dark: bool = False) -> str:
     """Return the table of losses at the head and of milestones, in the unit of the x axis."""
     has_test = any("heldout_log_loss" in racer.columns for racer in reader.racers)
-    marks = _marks(reader)
-    heads = [(name, _HINTS[name]) for name in (["NLL", "test"] if has_test else ["NLL"])]
-    if marks:
-        heads += _mark_heads(marks, unit)
-    rows = []
+    goals_by_name = _goals_by_name(reader)
+    titles_and_hints = [(name, _HINTS[name]) for name in (["NLL", "test"] if has_test else ["NLL"])]
+    if goals_by_name:
+        titles_and_hints += _goal_titles(goals_by_name, unit)
+    table_rows = []
     for racer, name in _racers(reader, dark):
-        cells = [name + _search(racer, reader.head)]
+        cells = [name + _trials_note(racer, reader.head)]
         cells.append(number(value_at(racer, "nll", reader.head) / (racer.run.trace.rows or 1.0)))
         if has_test:
             cells.append(number(value_at(racer, "heldout_log_loss", reader.head)))
-        if marks:
-            goals = marks.get(racer.name)
-            cells += [_count(goals.at(racer.name, goal, unit) if goals else None, unit) for goal in (0, 1)]
-        rows.append(cells)
-    titles = ["model", *(f"<abbr title='{safe(hint)}'>{name}</abbr>" for name, hint in heads)]
-    until = _until(reader, marks, unit) if marks else ""
+        if goals_by_name:
+            racer_goals = goals_by_name.get(racer.name)
+            cells += [
+                _count_cell(racer_goals.at(racer.name, goal, unit) if racer_goals else None, unit) for goal in (0, 1)
+            ]
+        table_rows.append(cells)
+    column_titles = ["model", *(f"<abbr title='{safe(hint)}'>{name}</abbr>" for name, hint in titles_and_hints)]
+    goals_note = _goals_note(reader, goals_by_name, unit) if goals_by_name else ""
     title = f"<h2>At {reader.step_name} {reader.head:,} <span class='quiet'>loss per row, in nats</span></h2>"
-    return f"{title}{html_table(titles, rows)}{until}"
+    return f"{title}{html_table(column_titles, table_rows)}{goals_note}"
 
 
-def _search(racer: Racer, head: int) -> str:
+def _trials_note(racer: Racer, head: int) -> str:
     """Return the number of trials so far of a step length or of alphas, "" after the first iteration."""
     trials = racer.trials(head)
-    searching = len(racer) and not racer.columns["index"][: head + 1][-1]
-    if not searching or not (racer.trial_fits > 0 or trials):
+    is_searching = len(racer) and not racer.columns["index"][: head + 1][-1]
+    if not is_searching or not (racer.trial_fits > 0 or trials):
         return ""
-    count = trials or racer.trial_fits
-    text = f"{'' if trials else 'step length: '}{count} trial{'' if trials else ' fit'}{'s' if count > 1 else ''}"
-    return f" <span class='quiet'>{text}</span>"
+    n_trials = trials or racer.trial_fits
+    note = f"{'' if trials else 'step length: '}{n_trials} trial{'' if trials else ' fit'}{'s' if n_trials > 1 else ''}"
+    return f" <span class='quiet'>{note}</span>"
 
 
-def _mark_heads(marks: dict[str, Milestones], unit: str) -> list[tuple[str, str]]:
+def _goal_titles(goals_by_name: dict[str, Milestones], unit: str) -> list[tuple[str, str]]:
     """Return title and hint of the two columns of milestones, relative or absolute, or both if objectives differ."""
-    groups = {mark.to_zero: mark for mark in marks.values()}
-    short_heads = {False: ("1 %", "0.1 %"), True: ("≤ 0.01", "≤ 10⁻⁴")}
+    goals_by_kind = {goals.to_zero: goals for goals in goals_by_name.values()}
+    titles_by_kind = {False: ("1 %", "0.1 %"), True: ("≤ 0.01", "≤ 10⁻⁴")}
     return [
         (
-            " or ".join(short_heads[to_zero][goal] for to_zero in sorted(groups)),
-            f"{unit} until {' or '.join(groups[to_zero].goal_texts[goal] for to_zero in sorted(groups))}",
+            " or ".join(titles_by_kind[to_zero][goal] for to_zero in sorted(goals_by_kind)),
+            f"{unit} until {' or '.join(goals_by_kind[to_zero].goal_texts[goal] for to_zero in sorted(goals_by_kind))}",
         )
         for goal in (0, 1)
     ]
 
 
-def _until(reader: RaceReader, marks: dict[str, Milestones], unit: str) -> str:
-    kinds = {mark.to_zero for mark in marks.values()}
+def _goals_note(reader: RaceReader, goals_by_name: dict[str, Milestones], unit: str) -> str:
+    """Return the note below the milestones: what they count, and that they are provisional while the race runs."""
+    kinds = {goals.to_zero for goals in goals_by_name.values()}
     # In a running race milestones are provisional, because the lowest objective is only the lowest so far.
     suffix = "" if reader.is_finished else " <b>so far</b> (provisional until the race has ended)"
     suffix = suffix if reader.same_objective else f" of its own objective{suffix}"
-    relative = [f"1 %, 0.1 %: {unit} to reach that near the lowest F{suffix}"] if False in kinds else []
-    absolute = [f"≤: {unit} until F per row is that low, which falls to 0"] if True in kinds else []
-    return f"<p class='quiet'>{'; '.join(relative + absolute)}</p>"
+    relative_note = [f"1 %, 0.1 %: {unit} to reach that near the lowest F{suffix}"] if False in kinds else []
+    absolute_note = [f"≤: {unit} until F per row is that low, which falls to 0"] if True in kinds else []
+    return f"<p class='quiet'>{'; '.join(relative_note + absolute_note)}</p>"
 
 
-def _marks(reader: RaceReader) -> dict[str, Milestones]:
+def _goals_by_name(reader: RaceReader) -> dict[str, Milestones]:
     """Return the milestones of every racer that has a step, by name."""
     summaries = [racer.summary(upto=reader.last_shown) for racer in reader.racers if len(racer)]
-    marks_by_name: dict[str, Milestones] = {}
+    goals_by_name: dict[str, Milestones] = {}
     for group in by_objective(summaries).values():
-        marks = milestones(group)
-        marks_by_name.update({summary.name: marks for summary in group})
-    return marks_by_name
+        goals = milestones(group)
+        goals_by_name.update({summary.name: goals for summary in group})
+    return goals_by_name
 
 
-def _count(cell: float | None, unit: str) -> str:
-    if cell is None:
+def _count_cell(count: float | None, unit: str) -> str:
+    """Return a milestone's count as a table cell; a dash if it was not reached."""
+    if count is None:
         return "&ndash;"
-    return f"{cell:.0f}" if unit == "iterations" else f"{cell:.3g}"
+    return f"{count:.0f}" if unit == "iterations" else f"{count:.3g}"
 
 
 def separation_html(reader: RaceReader, dark: bool = False) -> str:
@@ -139,6 +143,7 @@ def separation_html(reader: RaceReader, dark: bool = False) -> str:
 
 
 def _empty_share(reader: RaceReader) -> str:
+    """Return a note on (cell, class) pairs without rows, whose weights diverge at alpha 0; "" if there are none."""
     racers_in_empty_cells = [racer for racer in reader.racers if _grows_in_empty(racer)]
     shares = [share for racer in racers_in_empty_cells if (share := racer.run.separation.get("empty_share", 0.0)) > 0]
     if not shares:
@@ -152,45 +157,45 @@ def _empty_share(reader: RaceReader) -> str:
 def _grows_in_empty(racer: Racer) -> bool:
     """Whether weights of empty (cell, class) pairs diverge: log loss, no penalty, bounds or shared weights."""
     params = racer.recipe.params
-    free = params.get("share") == "cell-class" and not racer.bounded
-    return free and params.get("objective") == "nll" and not racer.alpha
+    has_free_weights = params.get("share") == "cell-class" and not racer.bounded
+    return has_free_weights and params.get("objective") == "nll" and not racer.alpha
 
 
 def ends_html(reader: RaceReader, dark: bool = False) -> str:
     """Return the table behind the verdict: each racer at its last step shown, its milestones and outcome."""
-    marks = _marks(reader)
+    goals_by_name = _goals_by_name(reader)
     has_test = any("heldout_log_loss" in racer.columns for racer in reader.racers)
-    heads = ["model", "iterations", "F per row", *(["test"] if has_test else [])]
-    heads += [safe(title) for title, _ in _mark_heads(marks, "iterations")] if marks else []
-    rows = []
+    column_titles = ["model", "iterations", "F per row", *(["test"] if has_test else [])]
+    column_titles += [safe(title) for title, _ in _goal_titles(goals_by_name, "iterations")] if goals_by_name else []
+    table_rows = []
     for racer, name in _racers(reader, dark):
-        goals, outcome = marks.get(racer.name), racer.outcome if reader.is_finished else None
+        goals, outcome = goals_by_name.get(racer.name), racer.outcome if reader.is_finished else None
         iterations, objective, test_loss = (
             value_at(racer, column, reader.last_shown) for column in ("index", "objective", "heldout_log_loss")
         )
         cells = [name, f"{np.nan_to_num(iterations):,.0f}", number(objective / (racer.run.trace.rows or 1.0), 6)]
         cells += [number(test_loss, 6)] if has_test else []
-        if marks:
-            cells += [_count(goals.at(racer.name, goal) if goals else None, "iterations") for goal in (0, 1)]
+        if goals_by_name:
+            cells += [_count_cell(goals.at(racer.name, goal) if goals else None, "iterations") for goal in (0, 1)]
         cells.append("" if outcome is None else safe(outcome.code))
-        rows.append(cells)
-    until = _until(reader, marks, "iterations") if marks else ""
-    return html_table((*heads, "ended"), rows) + until
+        table_rows.append(cells)
+    goals_note = _goals_note(reader, goals_by_name, "iterations") if goals_by_name else ""
+    return html_table((*column_titles, "ended"), table_rows) + goals_note
 
 
 def numbers_html(reader: RaceReader, dark: bool = False) -> str:
     """Return the table of steps, with two columns per racer; the CSV has all columns."""
-    heads, columns = [reader.step_name], []
+    column_titles, cells = [reader.step_name], []
     for racer, name in _racers(reader, dark):
-        rows = racer.run.trace.rows or 1.0
-        heads.append(f"{name}: NLL")
-        columns.append([number(value / rows, 6) for value in racer.columns["nll"]])
+        total_weight = racer.run.trace.rows or 1.0
+        column_titles.append(f"{name}: NLL")
+        cells.append([number(value / total_weight, 6) for value in racer.columns["nll"]])
         if "heldout_log_loss" in racer.columns:
-            heads.append("test")
-            columns.append([number(value, 6) for value in racer.columns["heldout_log_loss"]])
-    length = max(map(len, columns), default=0)
-    lines = ([str(k), *(column[k] if k < len(column) else "" for column in columns)] for k in evenly_spread(length))
-    return html_table(heads, lines) + more_in_csv(length, f"{reader.step_name}s")
+            column_titles.append("test")
+            cells.append([number(value, 6) for value in racer.columns["heldout_log_loss"]])
+    length = max(map(len, cells), default=0)
+    rows = ([str(k), *(column[k] if k < len(column) else "" for column in cells)] for k in evenly_spread(length))
+    return html_table(column_titles, rows) + more_in_csv(length, f"{reader.step_name}s")
 
 
 def evenly_spread(length: int) -> list[int]:

@@ -63,8 +63,8 @@ def save_replay(race: Any, path: Any) -> None:
     ...     pathlib.Path(folder, "race.html").stat().st_size < 100_000
     True
     """
-    text = replay(race)
-    Path(os.fspath(path)).write_text(text, encoding="utf-8", newline="")
+    html = replay(race)
+    Path(os.fspath(path)).write_text(html, encoding="utf-8", newline="")
 
 
 def replay(race: Any) -> str:
@@ -93,11 +93,11 @@ def race_film(reader: RaceReader, *, by: str = "you", max_steps: int = STEPS, ha
     """
     has_ended = reader.race.ended if has_ended is None else has_ended
     curves = reader.curves()
-    racers, curves = len(curves), [*curves, *penalties(curves)]
+    n_racers, curves = len(curves), [*curves, *penalties(curves)]
     steps = kept_steps(reader.last, [len(racer) - 1 for racer in reader.racers], max_steps)
-    parts = curves[:racers], curves[racers:]
+    curve_groups = curves[:n_racers], curves[n_racers:]
     light, dark = (
-        [c for part in parts for c in racer_colours([curve.label for curve in part], ground)]
+        [colour for group in curve_groups for colour in racer_colours([curve.label for curve in group], ground)]
         for ground in (False, True)
     )
     lines = [
@@ -107,14 +107,14 @@ def race_film(reader: RaceReader, *, by: str = "you", max_steps: int = STEPS, ha
         )
         for k, curve in enumerate(curves)
     ]  # fmt: skip
-    views = {name: _view(name, *parts, steps, reader) for name in reader.measures}
+    views = {name: _view(name, *curve_groups, steps, reader) for name in reader.measures}
     view_by_measure = {
         name: view
         for name, view in views.items()
         if any(y is not None and np.isfinite(y).any() for y in (*view.train, *view.heldout))
     }
-    first = "gap" if "gap" in views else "nll"
-    names = [curve.name for curve in parts[0]]
+    first_measure = "gap" if "gap" in views else "nll"
+    names = [curve.name for curve in curve_groups[0]]
     result = verdict([racer.summary(ended=has_ended) for racer in reader.racers], by=by)
     sentences = [*_progress_sentences(reader, steps, has_ended), (len(steps) - 1, result.sentence)]
     return Film(
@@ -125,45 +125,45 @@ def race_film(reader: RaceReader, *, by: str = "you", max_steps: int = STEPS, ha
         axes=[ReplayAxis(word, label) for word, (_, label) in AXES.items()],
         lines=lines,
         views=list(view_by_measure.values()),
-        measure=list(view_by_measure).index(first) if first in view_by_measure else 0,
-        about=_about(reader.race),
+        measure=list(view_by_measure).index(first_measure) if first_measure in view_by_measure else 0,
+        about=_origin_lines(reader.race),
     )
 
 
 def _progress_sentences(reader: RaceReader, steps: Any, has_ended: bool) -> list[tuple[int, str]]:
     """Return sentences by step; for a running race only that it is running, because this is sent repeatedly."""
-    last = len(steps) - 1
+    last_position = len(steps) - 1
     if not has_ended:
-        return [(0, UNDECIDED)] if last else []
-    places = range(0, last, max(1, last // MAX_SENTENCES))
-    return [(k, leader_text([racer.summary(upto=int(steps[k])) for racer in reader.racers])) for k in places]
+        return [(0, UNDECIDED)] if last_position else []
+    positions = range(0, last_position, max(1, last_position // MAX_SENTENCES))
+    return [(k, leader_text([racer.summary(upto=int(steps[k])) for racer in reader.racers])) for k in positions]
 
 
 def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: Any, reader: RaceReader) -> View:
     """Return the lines of a measure: those of the racers, or of their alphas; the others are None."""
-    curves, leading, trailing = (alphas, racers, []) if name == "alpha" else (racers, [], alphas)
+    curves, curves_before, curves_after = (alphas, racers, []) if name == "alpha" else (racers, [], alphas)
     train, heldout = (
-        [None] * len(leading)
-        + [_values_at(values(curve.columns, name, part, curve.rows), steps) for curve in curves]
-        + [None] * len(trailing)
-        for part in ("train", "heldout")
+        [None] * len(curves_before)
+        + [_values_at(values(curve.columns, name, sample_name, curve.rows), steps) for curve in curves]
+        + [None] * len(curves_after)
+        for sample_name in ("train", "heldout")
     )
     minima = [curve.best / curve.rows for curve in (*racers, *alphas)] if name == "gap" else []
-    levels, floor = grey_levels(name, reader.levels(), curves)
+    grey_heights, floor = grey_levels(name, reader.levels(), curves)
     label = axis_label(name, reader.to_zero)
     return View(
         label=label, short=SHORT_NAMES[name], log=is_log(name, reader.to_zero), train=train, heldout=heldout,
-        less=minima, floor=floor or 0.0, grey=levels,
+        less=minima, floor=floor or 0.0, grey=grey_heights,
         along=[along_label(axis, measure=name) for axis in AXES],
     )  # fmt: skip
 
 
 def _values_at(column: Any, steps: Any) -> Any:
     """Return a column at the film's steps, NaN beyond its end."""
-    values_at = np.full(len(steps), np.nan)
+    step_values = np.full(len(steps), np.nan)
     has_value = steps < len(column)
-    values_at[has_value] = np.asarray(column, float)[steps[has_value]]
-    return values_at
+    step_values[has_value] = np.asarray(column, float)[steps[has_value]]
+    return step_values
 
 
 def _title(race: Race, subject: str) -> str:
@@ -171,9 +171,9 @@ def _title(race: Race, subject: str) -> str:
     return f"{subject} on {name}" if name else subject
 
 
-def _about(race: Race) -> list[str]:
-    lines = [f"{name}: {value}" for name, value in race_provenance(race, __version__).items()]
-    return [*lines, *(f"{recipe.name}\n  {recipe.to_json()}" for recipe in race.recipes)]
+def _origin_lines(race: Race) -> list[str]:
+    origin_lines = [f"{name}: {value}" for name, value in race_provenance(race, __version__).items()]
+    return [*origin_lines, *(f"{recipe.name}\n  {recipe.to_json()}" for recipe in race.recipes)]
 
 
 # ---- bandwidths -----------------------------------------------------------------------------------------------------
@@ -185,29 +185,29 @@ def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
 
     run: Any = race.runs[0]  # a dlr fit, with its encoder and rows
     path = bandwidth_path(run)
-    places = kept_steps(len(path.iterations) - 1, most=MAX_SCENES)
+    scene_positions = kept_steps(len(path.iterations) - 1, most=MAX_SCENES)
     labels = [column.labels for column in run.encoder.columns_]
     scenes: list[DensityFrame] = []
     models: list[Any] = []
-    for step in path.iterations[places].tolist():
+    for step in path.iterations[scene_positions].tolist():
         model: Any = model_at(run, step)
-        previous = scenes[-1] if scenes else None
-        scenes.append(density_frame_of(model.model, run.encoded, labels, iteration=step, previous=previous))
+        previous_scene = scenes[-1] if scenes else None
+        scenes.append(density_frame_of(model.model, run.encoded, labels, iteration=step, previous=previous_scene))
         models.append(model)
-    x = [path.iterations[places].astype(float)]
+    x = [path.iterations[scene_positions].astype(float)]
     light, dark = (family_shades(reader.racers[0].label, 2, ground) for ground in (False, True))
     names = (reader.racers[0].name, "validation rows")
     losses = [ReplayLine(name=name, light=light[k], dark=dark[k], x=x) for k, name in enumerate(names)]
     columns = _column_lines(path, x)
     no_lines: list[Any] = [None] * len(columns)
     training, validation, heldout = path.losses["training"], *map(path.losses.get, ("validation", "test"))
-    ratios = [path.ratios[places, d] for d in range(len(columns))]
-    nll = View(
+    ratios = [path.ratios[scene_positions, d] for d in range(len(columns))]
+    loss_view = View(
         label="NLL per row (nats)", short="training", log=False,
-        train=[None if part is None else part[places] for part in (training, validation)] + no_lines,
-        heldout=[None if heldout is None else heldout[places], None, *no_lines],
+        train=[None if part is None else part[scene_positions] for part in (training, validation)] + no_lines,
+        heldout=[None if heldout is None else heldout[scene_positions], None, *no_lines],
     )  # fmt: skip
-    widths = View(
+    bandwidth_view = View(
         label="bandwidth over Silverman's, log scale", short="h / Silverman's", log=True,
         train=[None, None, *ratios], heldout=[None, None, *no_lines], grey={"Silverman's": 1.0},
     )  # fmt: skip
@@ -219,14 +219,14 @@ def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
         title=_title(race, f"The bandwidths of {reader.racers[0].name}"),
         counted="step",
         steps=x[0],
-        sentences=[(0, "The fit begins."), *([(1, "Bandwidths and weights move.")] if len(places) > 2 else []),
-                   (len(places) - 1, end_text)],
+        sentences=[(0, "The fit begins."), *([(1, "Bandwidths and weights move.")] if len(scene_positions) > 2 else []),
+                   (len(scene_positions) - 1, end_text)],
         axes=[ReplayAxis("steps", "steps")],
         lines=[*losses, *columns],
-        views=[widths, nll] if columns else [nll],
+        views=[bandwidth_view, loss_view] if columns else [loss_view],
         panels=_panels(scenes),
-        ground=_ground(scenes[-1], models, race.dataset),
-        about=_about(race),
+        ground=_decision_ground(scenes[-1], models, race.dataset),
+        about=_origin_lines(race),
     )  # fmt: skip
 
 
@@ -242,9 +242,9 @@ def _column_lines(path: BandwidthPath, x: Any) -> list[ReplayLine]:
     ]
 
 
-def _ground(last: DensityFrame, models: list[Any], dataset: Any) -> Ground | None:
+def _decision_ground(last_scene: DensityFrame, models: list[Any], dataset: Any) -> Ground | None:
     """Return the decision map at every step, if there are two columns for its axes."""
-    axes = film_axes(last, dataset) if len(last.classes) <= MOST_CLASSES else None
+    axes = film_axes(last_scene, dataset) if len(last_scene.classes) <= MOST_CLASSES else None
     if axes is None:
         return None
     surfaces = [film_map(model, dataset, axes, points=model is models[-1]) for model in models]
@@ -253,25 +253,26 @@ def _ground(last: DensityFrame, models: list[Any], dataset: Any) -> Ground | Non
 
 def _panels(scenes: list[DensityFrame]) -> list[ReplayPanel]:
     """Return panels of the most important columns: their contribution to the score at every step."""
-    final = scenes[-1]
-    order = sorted(range(len(final.columns)), key=lambda d: -final.columns[d].importance)[:MAX_PANELS]
-    classes = final.classes
+    last_scene = scenes[-1]
+    shown_columns = sorted(range(len(last_scene.columns)), key=lambda d: -last_scene.columns[d].importance)[:MAX_PANELS]
+    classes = last_scene.classes
     panels = []
-    for d in order:
-        last = final.columns[d]
-        stride = CURVE_POINT_STRIDE if last.x is not None else 1
-        frames = np.array([np.atleast_2d(scene.columns[d].weighted.T)[:, ::stride] for scene in scenes])
-        at_rows = [scene.columns[d].at_rows(scene.columns[d].weighted).ravel() for scene in scenes]
-        low, high = min(0.0, *(float(s.min()) for s in at_rows)), max(0.0, *(float(s.max()) for s in at_rows))
-        margin = 0.12 * max(high - low, 0.1)
-        rug = list(zip(last.rug.tolist(), last.rug_class.tolist(), strict=True))
-        notes = [f"h = {scene.columns[d].bandwidth:.3g}" if last.x is not None else "" for scene in scenes]
+    for column in shown_columns:
+        ratio = last_scene.columns[column]
+        stride = CURVE_POINT_STRIDE if ratio.x is not None else 1
+        frames = np.array([np.atleast_2d(scene.columns[column].weighted.T)[:, ::stride] for scene in scenes])
+        at_rows = [scene.columns[column].at_rows(scene.columns[column].weighted).ravel() for scene in scenes]
+        bottom, top = min(0.0, *(float(s.min()) for s in at_rows)), max(0.0, *(float(s.max()) for s in at_rows))
+        margin = 0.12 * max(top - bottom, 0.1)
+        rug = list(zip(ratio.rug.tolist(), ratio.rug_class.tolist(), strict=True))
+        notes = [f"h = {scene.columns[column].bandwidth:.3g}" if ratio.x is not None else "" for scene in scenes]
         meaning_text = f"toward {classes[1]}" if len(classes) == 2 else "toward each class"
         panels.append(
             ReplayPanel(
-                name=f"{last.column}: what it adds {meaning_text}", frames=frames, low=low - margin, high=high + margin,
+                name=f"{ratio.column}: what it adds {meaning_text}", frames=frames,
+                low=bottom - margin, high=top + margin,
                 colours=["text"] if frames.shape[1] == 1 else class_colours(len(classes)),
-                x=None if last.x is None else last.x[::stride], levels=last.levels, rug=rug,
+                x=None if ratio.x is None else ratio.x[::stride], levels=ratio.levels, rug=rug,
                 rug_colours=class_colours(len(classes)), notes=notes,
             )
         )  # fmt: skip

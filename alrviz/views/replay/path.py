@@ -19,9 +19,9 @@ def path_film(study: Any) -> Film:
     Raises:
         AlrvizError: if no path is finished yet.
     """
-    recipes, names, lines = paths_of(study), path_names(study), study.summary()
+    recipes, names, summary_rows = paths_of(study), path_names(study), study.summary()
     curves = [
-        lines[lines["racer"] == k].sort_values("alpha", ascending=False) if len(lines) else []
+        summary_rows[summary_rows["racer"] == k].sort_values("alpha", ascending=False) if len(summary_rows) else []
         for k in range(len(recipes))
     ]
     if not any(map(len, curves)):
@@ -30,7 +30,7 @@ def path_film(study: Any) -> Film:
     alphas = np.array(sorted({alpha for k in complete_racers for alpha in curves[k]["alpha"]}, reverse=True))
     light, dark = (racer_colours([recipe.label for recipe in recipes], ground) for ground in (False, True))
     curve_by_racer = {k: curves[k].set_index("alpha").reindex(alphas) for k in complete_racers}
-    references = lines[lines["racer"] >= len(recipes)].to_dict("records")
+    references = summary_rows[summary_rows["racer"] >= len(recipes)].to_dict("records")
     views = [
         View(
             label=label, short="training", log=False,
@@ -41,7 +41,7 @@ def path_film(study: Any) -> Film:
         for measure, label in LOSSES.items()
     ]  # fmt: skip
     dataset = next(iter(study.datasets.values()), None)
-    about_lines = [f"alrviz: {__version__}", *(f"{value.name}: {key}" for key, value in study.datasets.items())]
+    about_lines = [f"alrviz: {__version__}", *(f"{source.name}: {key}" for key, source in study.datasets.items())]
     middle_captions = [
         (k, f"alpha {alpha_text(alpha)}: shrunk toward the center.") for k, alpha in enumerate(alphas[:-1])
     ]
@@ -63,21 +63,21 @@ def _reference_name(recipe: Recipe) -> str:
     return generative_name(recipe) if recipe.solver == "none" else f"{recipe.label} unregularised"
 
 
-def _weight_panels(by_alpha: dict[int, Any], names: list[str], colours: list[str]) -> list[ReplayPanel]:
+def _weight_panels(quantiles_by_racer: dict[int, Any], names: list[str], colours: list[str]) -> list[ReplayPanel]:
     """Return a panel for each path: quantiles of its weights minus the center's."""
     panels = []
-    for k, frame in by_alpha.items():
+    for k, frame in quantiles_by_racer.items():
         columns = [name for name in frame.columns if str(name).startswith("away_")]
-        values = frame[columns].to_numpy(float)
-        if not len(columns) or not np.isfinite(values).any():
+        quantiles = frame[columns].to_numpy(float)
+        if not len(columns) or not np.isfinite(quantiles).any():
             continue
-        shares = np.array([float(str(name).removeprefix("away_")) for name in columns])
-        low, high = float(np.nanmin(values)), float(np.nanmax(values))
-        margin = 0.05 * max(high - low, 1e-9)
+        percentages = np.array([float(str(name).removeprefix("away_")) for name in columns])
+        lowest, highest = float(np.nanmin(quantiles)), float(np.nanmax(quantiles))
+        margin = 0.05 * max(highest - lowest, 1e-9)
         panels.append(
             ReplayPanel(
-                name=f"{names[k]}: w - center, by its rank in %", x=shares,
-                frames=values[:, None, :], low=low - margin, high=high + margin, colours=[colours[k]],
+                name=f"{names[k]}: w - center, by its rank in %", x=percentages,
+                frames=quantiles[:, None, :], low=lowest - margin, high=highest + margin, colours=[colours[k]],
             )
         )  # fmt: skip
     return panels

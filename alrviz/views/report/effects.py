@@ -31,18 +31,18 @@ MIN_MARKED_SHARE = 0.25  # a value with this share of the rows is marked on a li
 
 def effects_html(facts: ReportFacts, label: str) -> str:
     """Return the main effects, the most important ones unfolded, and the most important pairs."""
-    effects, table = facts.effects, facts.ranking
+    effects, ranking = facts.effects, facts.ranking
     assert effects is not None
-    singles = table[table.order == 1].tuples.tolist()
+    groups = ranking[ranking.order == 1].tuples.tolist()
     unfolded_figures = [
-        *(_column_figure(facts, tuples, label) for tuples in singles[:MAX_UNFOLDED_EFFECTS]),
-        *_pair_figures(effects, table, label),
+        *(_column_figure(facts, tuples, label) for tuples in groups[:MAX_UNFOLDED_EFFECTS]),
+        *_pair_figures(effects, ranking, label),
     ]
-    folded_figures = [_column_figure(facts, tuples, label) for tuples in singles[MAX_UNFOLDED_EFFECTS:MAX_EFFECTS]]
+    folded_figures = [_column_figure(facts, tuples, label) for tuples in groups[MAX_UNFOLDED_EFFECTS:MAX_EFFECTS]]
     unfolded_html = f"<div class='pictures'>{''.join(unfolded_figures)}</div>"
     if not folded_figures:
         return unfolded_html
-    n_hidden = len(singles) - MAX_EFFECTS
+    n_hidden = len(groups) - MAX_EFFECTS
     more_html = f"<p class='quiet'>{n_hidden:,} columns that matter less are not drawn.</p>" if n_hidden > 0 else ""
     count_text = f"{len(folded_figures)} more columns act" if len(folded_figures) > 1 else "one more column acts"
     folded_html = f"<div class='pictures'>{''.join(folded_figures)}</div>"
@@ -57,31 +57,33 @@ def _column_figure(facts: ReportFacts, tuples: Sequence[str], label: str) -> str
     effects = facts.effects
     assert effects is not None
     singles = [effects.columns.index(name) for name in tuples if name in effects.columns]
-    kinds = [effects.encoder.columns_[j].kind for j in singles]
+    kinds = [effects.encoder.columns_[column_index].kind for column_index in singles]
     column = singles[kinds.index("categorical") if "categorical" in kinds else 0]  # preferred: its levels have names
-    name = " + ".join(effects.columns[j] for j in singles)
-    ordered = effects.encoder.columns_[column].kind != "categorical"
-    table = column_points(facts, column, tuples, label)
-    bars = table if ordered else table.sort_values("effect", ascending=False)
-    too_many_bars = len(table) > pictures.MAX_LEVELS_WITH_BARS
-    if too_many_bars and not ordered:  # a line would join values that are no neighbours
+    name = " + ".join(effects.columns[column_index] for column_index in singles)
+    is_ordered = effects.encoder.columns_[column].kind != "categorical"
+    points = column_points(facts, column, tuples, label)
+    bars = points if is_ordered else points.sort_values("effect", ascending=False)
+    too_many_bars = len(points) > pictures.MAX_LEVELS_WITH_BARS
+    if too_many_bars and not is_ordered:  # a line would join values that are no neighbours
         bars = bars[bars.rows.rank(ascending=False, method="first") <= pictures.MAX_LEVELS_WITH_BARS]
-    line = too_many_bars and ordered
-    counts = [f" ({rows:,.0f})" for rows in bars.rows]
-    names = [short(level, pictures.MAX_BAR_CHARS - len(n)) + n for level, n in zip(bars.levels, counts, strict=True)]
-    marks = pictures.signed_bars(
-        list(bars.levels) if line else names, bars.effect, np.nan, np.nan, [""] * len(bars),
+    is_line = too_many_bars and is_ordered
+    suffixes = [f" ({rows:,.0f})" for rows in bars.rows]
+    names = [short(level, pictures.MAX_BAR_CHARS - len(n)) + n for level, n in zip(bars.levels, suffixes, strict=True)]
+    bars_frame = pictures.signed_bars(
+        list(bars.levels) if is_line else names, bars.effect, np.nan, np.nan, [""] * len(bars),
         pictures.opacity(bars.rows.to_numpy()),
-    ).assign(apart=bars.missing.to_numpy(), mark=[_mark(level, table) for level in bars.itertuples()])  # fmt: skip
-    picture = pictures.bar_picture(marks, f"{name}: points toward {label}")
-    height = 320 if line else min(150 + 18 * len(bars), 720)
+    )  # fmt: skip
+    marks = [_mark_text(level, points) for level in bars.itertuples()]
+    bars_frame = bars_frame.assign(apart=bars.missing.to_numpy(), mark=marks)
+    picture = pictures.bar_picture(bars_frame, f"{name}: points toward {label}")
+    height = 320 if is_line else min(150 + 18 * len(bars), 720)
     left_out_text = (
-        f" The {len(bars)} most frequent of {len(table):,} values are drawn." if len(bars) < len(table) else ""
+        f" The {len(bars)} most frequent of {len(points):,} values are drawn." if len(bars) < len(points) else ""
     )
     return figure_html(
         picture, f"Effect of {name}",
-        effect_sentences(table, ordered, label) + left_out_text + (_LINE_NOTE if line else ""),
-        height=height, note=_points_table(table if ordered else table.sort_values("effect", ascending=False)),
+        effect_sentences(points, is_ordered, label) + left_out_text + (_LINE_NOTE if is_line else ""),
+        height=height, note=_points_table(points if is_ordered else points.sort_values("effect", ascending=False)),
     )  # fmt: skip
 
 
@@ -96,19 +98,19 @@ def column_points(facts: ReportFacts, column: int, tuples: Sequence[str], label:
     """
     effects = facts.effects
     assert effects is not None
-    codes, labels = effects.encoded.codes[column].astype(np.int64), effects.labels(column)
-    rows = np.bincount(codes, effects.encoded.weights, minlength=len(labels))
-    present_codes, first = np.unique(codes, return_index=True)  # an example row of each level
-    parts = effects.pure.of_rows(effects.encoded.codes[:, first], [effects.number_of(name) for name in tuples])
+    codes, level_labels = effects.encoded.codes[column].astype(np.int64), effects.labels(column)
+    rows = np.bincount(codes, effects.encoded.weights, minlength=len(level_labels))
+    present_codes, example_rows = np.unique(codes, return_index=True)  # an example row of each level
+    parts = effects.pure.of_rows(effects.encoded.codes[:, example_rows], [effects.number_of(name) for name in tuples])
     n_classes, k = len(effects.classes), list(map(str, effects.classes)).index(label)
     effect = parts[:, :, k].sum(axis=1) * (n_classes / max(n_classes - 1, 1))  # they sum to 0 over the classes
     encoder = effects.encoder.columns_[column]
-    names, single = _level_names(facts, column, labels)
+    names, is_single = _level_names(facts, column, level_labels)
     is_missing = present_codes == (-1 if encoder.missing_code is None else encoder.missing_code)
     return pd.DataFrame(
         {
-            "levels": [names[c] for c in present_codes], "rows": rows[present_codes], "effect": effect,
-            "missing": is_missing, "single": [single[c] for c in present_codes],
+            "levels": [names[code] for code in present_codes], "rows": rows[present_codes], "effect": effect,
+            "missing": is_missing, "single": [is_single[code] for code in present_codes],
         }
     )  # fmt: skip
 
@@ -121,17 +123,17 @@ def _level_names(facts: ReportFacts, column: int, labels: Sequence[str]) -> tupl
     effects, names = facts.effects, list(labels)
     assert effects is not None
     encoder = effects.encoder.columns_[column]
-    single = [encoder.cuts is None] * len(names)
+    is_single = [encoder.cuts is None] * len(names)
     if encoder.cuts is None or facts.whole_rows is not None or encoder.name not in facts.dataset.X:
-        return names, single
+        return names, is_single
     values = facts.dataset.X[encoder.name]
     numbers = pd.to_numeric(values, errors="coerce").groupby(np.asarray(encoder.transform(values))).agg(["min", "max"])
-    for code, low in numbers["min"][numbers["min"] == numbers["max"]].items():
-        names[int(code)], single[int(code)] = number_text(low), True
-    return names, single
+    for code, value in numbers["min"][numbers["min"] == numbers["max"]].items():
+        names[int(code)], is_single[int(code)] = number_text(value), True
+    return names, is_single
 
 
-def _mark(level: Any, table: pd.DataFrame) -> str:
+def _mark_text(level: Any, table: pd.DataFrame) -> str:
     """Return the mark of a level on a line: name and share if it is missing or very frequent, else ""."""
     share = level.rows / table.rows.sum()
     if level.missing:
@@ -147,70 +149,71 @@ def effect_sentences(table: pd.DataFrame, ordered: bool, label: str) -> str:
     n_rare = len(table) - len(frequent)
     frequent = table if len(frequent) < 2 else frequent
     if float(frequent.effect.abs().max()) < NEGLIGIBLE_LOG_ODDS:
-        words = f"It hardly acts: no value says more than {frequent.effect.abs().max():.2f} for or against {label}."
+        text = f"It hardly acts: no value says more than {frequent.effect.abs().max():.2f} for or against {label}."
     else:
-        top, bottom = (frequent.loc[row] for row in (frequent.effect.idxmax(), frequent.effect.idxmin()))
+        highest_point, lowest = (frequent.loc[row] for row in (frequent.effect.idxmax(), frequent.effect.idxmin()))
         prefix = (
             f"Of values with {FULL_COLOUR_ROWS} rows or more, most" if n_rare and n_rare < len(table) - 1 else "Most"
         )
-        words = f"{prefix} toward {label}: {_value_text(top)}; most away from it: {_value_text(bottom)}."
-        in_order = frequent[~frequent.missing]
-        trend = in_order.effect.corr(pd.Series(np.arange(len(in_order)), in_order.index), method="spearman")
-        if ordered and len(in_order) > 2 and abs(trend) >= MIN_RANK_CORRELATION:
-            words = f"The {'higher' if trend > 0 else 'lower'}, the more toward {label}. {words}"
+        text = f"{prefix} toward {label}: {_value_text(highest_point)}; most away from it: {_value_text(lowest)}."
+        not_missing = frequent[~frequent.missing]
+        trend = not_missing.effect.corr(pd.Series(np.arange(len(not_missing)), not_missing.index), method="spearman")
+        if ordered and len(not_missing) > 2 and abs(trend) >= MIN_RANK_CORRELATION:
+            text = f"The {'higher' if trend > 0 else 'lower'}, the more toward {label}. {text}"
     most_frequent = table.loc[table.rows.idxmax()]
-    share = float(most_frequent.rows / table.rows.sum())
-    if share > 0.5:
-        words += f" Most rows ({percent(share)}) have {_value_text(most_frequent, False)}."
+    top_share = float(most_frequent.rows / table.rows.sum())
+    if top_share > 0.5:
+        text += f" Most rows ({percent(top_share)}) have {_value_text(most_frequent, False)}."
     if n_rare:
-        words += f" {n_rare:,} of {len(table):,} values have fewer than {FULL_COLOUR_ROWS} rows (pale): less certain."
-    return words + (_jump_warning(table) if ordered else "")
+        text += f" {n_rare:,} of {len(table):,} values have fewer than {FULL_COLOUR_ROWS} rows (pale): less certain."
+    return text + (_jump_warning(table) if ordered else "")
 
 
 def _jump_warning(table: pd.DataFrame) -> str:
     """Return a warning if several values differ strongly from both neighbours, else ""."""
     line = table[~table.missing]
-    step = np.diff(line.effect)
-    distance = np.minimum(np.abs(step[:-1]), np.abs(step[1:])) * (step[:-1] * step[1:] < 0)
+    point_steps = np.diff(line.effect)
+    distance = np.minimum(np.abs(point_steps[:-1]), np.abs(point_steps[1:])) * (point_steps[:-1] * point_steps[1:] < 0)
     jumps = line.iloc[1:-1][distance > JUMP_LOG_ODDS]
     if len(jumps) < MIN_JUMPS:
         return ""
-    highest = line.levels.iloc[1 + int(distance.argmax())]
+    largest_jump = line.levels.iloc[1 + int(distance.argmax())]
     return (
         f" It jumps up and down: {len(jumps):,} of {len(line):,} values are more than {JUMP_LOG_ODDS:g} above or below "
-        f"both neighbours, by up to {distance.max():.1f} (<b>{safe(highest, 40)}</b>); "
+        f"both neighbours, by up to {distance.max():.1f} (<b>{safe(largest_jump, 40)}</b>); "
         f"half of them have {jumps.rows.median():,.0f} rows or fewer. Such points are what the model has learned of "
         "these single values: do not read them as an effect of more or less."
     )
 
 
-def _value_text(level: pd.Series, count: bool = True) -> str:
-    rows = f", {level.rows:,.0f} rows" if count else ""
+def _value_text(level: pd.Series, with_rows: bool = True) -> str:
+    rows = f", {level.rows:,.0f} rows" if with_rows else ""
     return f"<b>{safe(level.levels, 40)}</b> ({level.effect:+.2f}{rows})"
 
 
 def _points_table(table: pd.DataFrame) -> str:
-    lines = (
+    table_rows = (
         [safe(level, 80), f"{rows:,.0f}", f"{effect:+.2f}"]
         for level, rows, effect in table[["levels", "rows", "effect"]].head(MAX_TABLE_LINES).itertuples(index=False)
     )
     note = f"<p class='quiet'>and {len(table) - MAX_TABLE_LINES:,} more</p>" if len(table) > MAX_TABLE_LINES else ""
-    heads = html_table(["value", "rows learned from", "points"], lines)
-    return f"<details><summary>All {len(table):,} points</summary>{heads}{note}</details>"
+    table_html = html_table(["value", "rows learned from", "points"], table_rows)
+    return f"<details><summary>All {len(table):,} points</summary>{table_html}{note}</details>"
 
 
 # -- a pair ------------------------------------------------------------------------------------------------------------
 
 
 def _pair_figures(effects: Interactions, table: pd.DataFrame, label: str) -> Iterable[str]:
-    pairs, count = table[table.order == 2], 0
-    for name, tuples in pairs.tuples[beyond_chance(pairs)].items():
+    """Yield a figure for each of the most important pairs; table: the ranking of tuples, label: the class."""
+    pair_ranking, n_drawn = table[table.order == 2], 0
+    for name, tuples in pair_ranking.tuples[beyond_chance(pair_ranking)].items():
         numbers = [effects.number_of(part) for part in tuples]  # several where columns say the same: they are added
         members = [int(j) for j in effects.pure.space.members[numbers[0]]]
         levels = [effects.labels(j) for j in members]
-        if count == MAX_PAIRS or len(levels[0]) * len(levels[1]) > MAX_HEAT_MAP_CELLS:
+        if n_drawn == MAX_PAIRS or len(levels[0]) * len(levels[1]) > MAX_HEAT_MAP_CELLS:
             continue
-        count += 1
+        n_drawn += 1
         picture = _pair_picture(effects, numbers, members, levels, label)
         caption = f"{safe(name, 80)}: blue toward {safe(label, 40)}, orange away from it; struck out: no such row"
         height = 120 + 18 * max(map(len, levels))
@@ -220,17 +223,18 @@ def _pair_figures(effects: Interactions, table: pd.DataFrame, label: str) -> Ite
 def _pair_picture(
     effects: Interactions, numbers: Sequence[int], members: Sequence[int], levels: Sequence[Sequence[str]], label: str
 ) -> Picture:
+    """Return a pair's heat map toward a class. members: its columns; tuple_indices: tuples whose effects are added."""
     codes, n_classes = effects.encoded.codes[:, effects.encoded.weights > 0], len(effects.classes)
-    rows_of = effects.encoded.weights[effects.encoded.weights > 0]
+    row_weights = effects.encoded.weights[effects.encoded.weights > 0]
     k = list(map(str, effects.classes)).index(label)
-    present_codes, places = zip(*(np.unique(codes[j], return_inverse=True) for j in members), strict=True)
-    cells, example, cell_of = np.unique(np.column_stack(places), axis=0, return_index=True, return_inverse=True)
+    present_codes, code_positions = zip(*(np.unique(codes[j], return_inverse=True) for j in members), strict=True)
+    cells, example, cell_of = np.unique(np.column_stack(code_positions), axis=0, return_index=True, return_inverse=True)
     values = effects.pure.of_rows(codes[:, example], numbers)[:, :, k].sum(axis=1) * (n_classes / max(n_classes - 1, 1))
-    rows = np.bincount(cell_of.ravel(), rows_of).astype(np.float64)
+    cell_rows = np.bincount(cell_of.ravel(), row_weights).astype(np.float64)
     names = [
         [labels[code] for code in codes_present] for labels, codes_present in zip(levels, present_codes, strict=True)
     ]
     columns = [effects.columns[j] for j in members]
     if len(names[1]) > len(names[0]):  # the column with more levels goes on the y axis, where names have room
         cells, names, columns = cells[:, ::-1], names[::-1], columns[::-1]
-    return pictures.cell_map(cells, values, rows, names, columns, f"toward {label}")
+    return pictures.cell_map(cells, values, cell_rows, names, columns, f"toward {label}")

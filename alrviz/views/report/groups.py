@@ -33,18 +33,18 @@ def hardest_group(facts: ReportFacts) -> str:
     summary, table = facts.evaluation.summary(), groups_of_all(facts)
     if not summary.shares_error:
         return ""
-    overall = summary.error / summary.shares_error
+    ratio = summary.error / summary.shares_error
     table = table[table.rows * table.shares_error >= MIN_GROUP_ROWS]
-    table = table[table.low / table.shares_error > overall]
+    table = table[table.low / table.shares_error > ratio]
     if table.empty:
         return ""
-    remaining = table.error / table.shares_error
-    line, avoided = table.loc[remaining.idxmax()], 1 - float(remaining.max())
+    ratio_by_group = table.error / table.shares_error
+    group, avoided = table.loc[ratio_by_group.idxmax()], 1 - float(ratio_by_group.max())
     return (
-        f"It gains least where <b>{safe(line.column, 40)}</b> is {group_text(line.group)}: {percent(line.error)} of "
-        f"{line.rows:,} rows are wrong, and always saying the most frequent class there would be wrong for "
-        f"{percent(line.shares_error)}. So {percent(avoided) if avoided > 0 else 'none'} of these errors are avoided "
-        f"(of all rows: {percent(1 - overall)}). This counts groups in which that answer makes {MIN_GROUP_ROWS} errors "
+        f"It gains least where <b>{safe(group.column, 40)}</b> is {group_text(group.group)}: {percent(group.error)} of "
+        f"{group.rows:,} rows are wrong, and always saying the most frequent class there would be wrong for "
+        f"{percent(group.shares_error)}. So {percent(avoided) if avoided > 0 else 'none'} of these errors are avoided "
+        f"(of all rows: {percent(1 - ratio)}). This counts groups in which that answer makes {MIN_GROUP_ROWS} errors "
         "or more, and what is beyond chance."
     )
 
@@ -58,11 +58,11 @@ def most_missed(facts: ReportFacts) -> str:
     table = table[(table.rows * table.share >= MIN_GROUP_ROWS) & (table.sensitivity_high < figures.sensitivity)]
     if table.empty:
         return ""
-    line = table.loc[table.sensitivity.idxmin()]
+    group = table.loc[table.sensitivity.idxmin()]
     return (
-        f"It misses {safe(evaluation.interest, 40)} most where <b>{safe(line.column, 40)}</b> is "
-        f"{group_text(line.group)}: "
-        f"{percent(1 - line.sensitivity)} of {line.share * line.rows:,.0f} such rows (of all: "
+        f"It misses {safe(evaluation.interest, 40)} most where <b>{safe(group.column, 40)}</b> is "
+        f"{group_text(group.group)}: "
+        f"{percent(1 - group.sensitivity)} of {group.share * group.rows:,.0f} such rows (of all: "
         f"{percent(1 - figures.sensitivity)}). This counts groups with {MIN_GROUP_ROWS} such rows or more, and what "
         "is beyond chance."
     )
@@ -77,29 +77,31 @@ def most_divided(facts: ReportFacts) -> str:
     evaluation = facts.evaluation
     if len(evaluation.classes) != 2:
         return ""
-    label, widest = safe(evaluation.interest, 40), None
+    label, widest_gap = safe(evaluation.interest, 40), None
     for column, table in facts.groups.items():
         if evaluation.X[column].nunique() > MAX_VALUES:
             continue
         large_groups = table[table.rows * table.share >= MIN_GROUP_ROWS]
         if len(large_groups) < 2:
             continue
-        lowest, highest = (
+        lowest_group, highest_group = (
             large_groups.loc[row] for row in (large_groups.sensitivity.idxmin(), large_groups.sensitivity.idxmax())
         )
-        gap = highest.sensitivity - lowest.sensitivity
-        if lowest.sensitivity_high < highest.sensitivity_low and (widest is None or gap > widest[0]):
-            widest = gap, column, lowest, highest
-    if widest is None:
+        gap = highest_group.sensitivity - lowest_group.sensitivity
+        if lowest_group.sensitivity_high < highest_group.sensitivity_low and (
+            widest_gap is None or gap > widest_gap[0]
+        ):
+            widest_gap = gap, column, lowest_group, highest_group
+    if widest_gap is None:
         return ""
-    _, column, lowest, highest = widest
-    halves = [
+    _, column, lowest_group, highest_group = widest_gap
+    group_texts = [
         f"{percent(group.sensitivity)} of the {group.share * group.rows:,.0f} where it is {group_text(group.group)}"
-        for group in (lowest, highest)
+        for group in (lowest_group, highest_group)
     ]
     return (
         f"Among columns with two to five values, groups differ most by <b>{safe(column, 40)}</b>: of the rows "
-        f"that are {label} it finds {halves[0]}, and {halves[1]}."
+        f"that are {label} it finds {group_texts[0]}, and {group_texts[1]}."
     )
 
 
@@ -114,14 +116,14 @@ def where_it_fails(facts: ReportFacts, rows: bool) -> str:
         f"<i>Sensitivity</i> is the share of the rows that are {label} which are predicted so, <i>false alarms</i> the "
         f"share of the other rows predicted {label}; "
     )
-    omitted = facts.not_compared
+    omitted_columns = facts.not_compared
     not_compared_text = (
-        f" Not compared, for there are more such columns: {safe(', '.join(omitted[:MAX_NAMES]), 600)}"
-        f"{f' and {len(omitted) - MAX_NAMES:,} more' if len(omitted) > MAX_NAMES else ''}."
-        if omitted
+        f" Not compared, for there are more such columns: {safe(', '.join(omitted_columns[:MAX_NAMES]), 600)}"
+        f"{f' and {len(omitted_columns) - MAX_NAMES:,} more' if len(omitted_columns) > MAX_NAMES else ''}."
+        if omitted_columns
         else ""
     )
-    parts = [
+    section_parts = [
         f"<p>{hardest_group(facts)} {most_missed(facts)} {most_divided(facts)}</p>"
         f"<p>Rows are grouped by every column of at most {MAX_LEVELS} values, whatever it is about, and by the most "
         "important others (numbers cut into four groups of about as many rows, of texts the "
@@ -133,58 +135,59 @@ def where_it_fails(facts: ReportFacts, rows: bool) -> str:
         f"({MIN_GROUP_ROWS} rows at least):</p>{_overview(facts, is_binary)}"
     ]
     sections = [_by_column(facts, name, table, is_binary) for name, table in facts.groups.items()]
-    parts += sections[:MAX_UNFOLDED_COLUMNS]
+    section_parts += sections[:MAX_UNFOLDED_COLUMNS]
     if folded_sections := sections[MAX_UNFOLDED_COLUMNS:]:
         names = ", ".join(safe(name, 40) for name in list(facts.groups)[MAX_UNFOLDED_COLUMNS:])
-        parts.append(f"<details><summary>Groups by {names}</summary>{''.join(folded_sections)}</details>")
+        section_parts.append(f"<details><summary>Groups by {names}</summary>{''.join(folded_sections)}</details>")
     confused = evaluation.confusions(8)
     if not is_binary and len(confused):
-        pairs = (
-            [safe(line["class"], 60), safe(line["predicted"], 60), f"{line['rows']:,.6g}", percent(line["share"])]
-            for line in confused.to_dict("records")
+        confused_rows = (
+            [safe(pair["class"], 60), safe(pair["predicted"], 60), f"{pair['rows']:,.6g}", percent(pair["share"])]
+            for pair in confused.to_dict("records")
         )
-        heads = ["class", "predicted as", "rows", "share of the class"]
-        parts.append(f"<h3>Classes most often confused</h3>{html_table(heads, pairs)}")
+        column_titles = ["class", "predicted as", "rows", "share of the class"]
+        section_parts.append(f"<h3>Classes most often confused</h3>{html_table(column_titles, confused_rows)}")
     if rows:
-        by_importance = replace(evaluation, X=evaluation.X[facts.columns])
-        parts.append(
+        sorted_evaluation = replace(evaluation, X=evaluation.X[facts.columns])
+        section_parts.append(
             "<h3>The rows that it got most wrong</h3><p>"
             f"{_ERRORS_TEXT if evaluation.error else _NO_ERRORS_TEXT} Row 0 is the first row below the header "
             f"(rows without a class are not counted). The most important columns come first.</p>"
-            f"{worst_html(by_importance, WORST_ROWS)}"
+            f"{worst_html(sorted_evaluation, WORST_ROWS)}"
         )
-    return "".join(parts)
+    return "".join(section_parts)
 
 
 def _overview(facts: ReportFacts, is_binary: bool) -> str:
     """Return the table of columns with the lowest and highest group for each figure."""
-    lines = []
+    table_rows = []
     for name, table in facts.groups.items():
         table = table.assign(alarms=false_alarms(table.specificity), all_rows=1.0, others=1 - table.share)
-        figures = [("sensitivity", "share"), ("alarms", "others")] if is_binary else []
+        figure_columns = [("sensitivity", "share"), ("alarms", "others")] if is_binary else []
         cells = [safe(name, 60), str(len(table))]
-        for figure, share in [*figures, ("error", "all_rows"), ("shares_error", "all_rows")]:
-            large_groups = table[table.rows * table[share] >= MIN_GROUP_ROWS]
+        for figure, share_column in [*figure_columns, ("error", "all_rows"), ("shares_error", "all_rows")]:
+            large_groups = table[table.rows * table[share_column] >= MIN_GROUP_ROWS]
             cells.append(_lowest_and_highest(large_groups, figure) if len(large_groups) else "&ndash;")
-        lines.append(cells)
+        table_rows.append(cells)
     rates = ["sensitivity", "false alarms"] if is_binary else []
-    heads = ["column", "groups", *rates, "error", "baseline error"]
-    return html_table([heads[0], heads[1], *(f"<th class='t'>{words}</th>" for words in heads[2:])], lines)
+    titles = ["column", "groups", *rates, "error", "baseline error"]
+    return html_table([titles[0], titles[1], *(f"<th class='t'>{title}</th>" for title in titles[2:])], table_rows)
 
 
 def _lowest_and_highest(table: pd.DataFrame, figure: str) -> str:
-    low, high = table.loc[table[figure].idxmin()], table.loc[table[figure].idxmax()]
-    ends = [f"{safe(line.group, 24)}: {percent(line[figure]).replace(' ', '&nbsp;')}" for line in (low, high)]
-    return f"<td class='t'>{'<br>'.join(ends) if low.group != high.group else ends[0]}</td>"
+    lowest, highest = table.loc[table[figure].idxmin()], table.loc[table[figure].idxmax()]
+    texts = [f"{safe(group.group, 24)}: {percent(group[figure]).replace(' ', '&nbsp;')}" for group in (lowest, highest)]
+    return f"<td class='t'>{'<br>'.join(texts) if lowest.group != highest.group else texts[0]}</td>"
 
 
 def _by_column(facts: ReportFacts, name: str, table: pd.DataFrame, is_binary: bool) -> str:
+    """Return pictures and tables of the groups of one column; table: its `Evaluation.groups`."""
     evaluation = facts.evaluation
     height = 90 + 24 * len(table)
     html = figure_html(pictures.groups(table, evaluation.error), f"Errors by {name}", height=height)
     if is_binary and np.isfinite(table.sensitivity).any():
-        overall = float(evaluation.as_predicted().sensitivity)
-        sensitivities = pictures.groups(table, overall, "sensitivity")
+        overall_sensitivity = float(evaluation.as_predicted().sensitivity)
+        sensitivities = pictures.groups(table, overall_sensitivity, "sensitivity")
         html = figure_html(sensitivities, f"Sensitivity by {name}", height=height) + html
     return (
         f"<h3>By {safe(name, 60)}</h3><div class='pictures'>{html}</div>{groups_html(table, evaluation.interest)}"

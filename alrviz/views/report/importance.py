@@ -36,9 +36,9 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
     if label not in classes:  # the class occurs only in test rows
         label = classes[int(np.bincount(effects.encoded.y).argmax())]
     mirrored_text = "".join(
-        f" Those toward {safe(other, 40)} are the same with the sign changed."
-        for other in classes
-        if other != label and len(classes) == 2
+        f" Those toward {safe(other_class, 40)} are the same with the sign changed."
+        for other_class in classes
+        if other_class != label and len(classes) == 2
     )
     table, has_tuples = facts.ranking, int(effects.pure.sizes.max()) > 1
     bars = pictures.ranked(table, by="loss", along="rise of log loss without it (nats)")
@@ -51,9 +51,9 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
     below_zero_text = (
         " A share below 0 corrects what other columns say." if (table.share.head(TABLE_ROWS) < 0).any() else ""
     )
-    heads = {False: "columns", True: "columns and their combinations"}[has_tuples]
+    items = {False: "columns", True: "columns and their combinations"}[has_tuples]
     return (
-        f"<p>The {heads} are sorted by how much worse the probabilities of {judging_rows} rows get when their points "
+        f"<p>The {items} are sorted by how much worse the probabilities of {judging_rows} rows get when their points "
         f"are left out, the rest unchanged.{pure_text} That is measured in log loss, where smaller is better: "
         "that of the "
         f"whole model is {loss_text(facts.evaluation.summary().log_loss)}, "
@@ -65,7 +65,7 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
         "<p>The share of the score says how much of the differences between rows' points (their variance) comes from a "
         "column; shares add up to 100 %. It may rank columns differently: points far from 0 on few rows make a large "
         "share, but the log loss of those few rows alone; and where columns overlap, one's points may undo another's, "
-        f"so that its share is small though its points are not.{below_zero_text}</p>{_orders(effects)}"
+        f"so that its share is small though its points are not.{below_zero_text}</p>{_orders_table(effects)}"
         f"<p>{safe(effects.sentence().removeprefix(_MAIN_EFFECTS_ONLY), 1_200)}</p></details>"
         f"<h3>How columns act on {safe(label, 40)}</h3><p>Right, or up, is toward {safe(label, 40)}; 0 is the mean of "
         "the rows that were learned from. 0.7 points double the odds, -0.7 halve them; what other columns say is "
@@ -75,30 +75,30 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
     )
 
 
-def _orders(effects: Interactions) -> str:
+def _orders_table(effects: Interactions) -> str:
     orders = effects.orders()
     if len(orders) < 2:
         return ""
     return html_table(
         ["columns together", "how many", "share of the score"],
-        ([f"{n}", f"{line['tuples']:,.0f}", percent(line["share"])] for n, line in orders.to_dict("index").items()),
+        ([f"{n}", f"{row['tuples']:,.0f}", percent(row["share"])] for n, row in orders.to_dict("index").items()),
     )
 
 
 def _ranking_table(table: pd.DataFrame, total_gain: float) -> str:
     """Return the table of the ranking; `total_gain` is the model's gain over the class shares, in nats."""
-    several = bool((table.order > 1).any())
-    rows = [
-        [safe(name, 80), *([f"{line['order']}"] if several else []),
-         f"{number(line['loss'], 4)} &plusmn; {number(line['loss_error'], 4)}",
-         *([percent(line["loss"] / total_gain)] if total_gain > 0 else []), percent(line["share"])]
-        for name, line in zip(table.index[:TABLE_ROWS], table.head(TABLE_ROWS).to_dict("records"), strict=True)
+    has_tuples = bool((table.order > 1).any())
+    table_rows = [
+        [safe(name, 80), *([f"{ranked['order']}"] if has_tuples else []),
+         f"{number(ranked['loss'], 4)} &plusmn; {number(ranked['loss_error'], 4)}",
+         *([percent(ranked["loss"] / total_gain)] if total_gain > 0 else []), percent(ranked["share"])]
+        for name, ranked in zip(table.index[:TABLE_ROWS], table.head(TABLE_ROWS).to_dict("records"), strict=True)
     ]  # fmt: skip
-    heads = ["column, or columns together", "columns"] if several else ["column"]
-    heads += ["rise of log loss without it (nats)", *(["of what the model gains"] if total_gain > 0 else [])]
+    column_titles = ["column, or columns together", "columns"] if has_tuples else ["column"]
+    column_titles += ["rise of log loss without it (nats)", *(["of what the model gains"] if total_gain > 0 else [])]
     n_hidden = len(table) - TABLE_ROWS
     note = f"<p class='quiet'>and {n_hidden:,} more, each of which costs less</p>" if n_hidden > 0 else ""
-    return html_table([*heads, "share of the score"], rows) + note
+    return html_table([*column_titles, "share of the score"], table_rows) + note
 
 
 def overlaps(facts: ReportFacts) -> list[tuple[list[str], pd.DataFrame]]:
@@ -112,15 +112,15 @@ def overlaps(facts: ReportFacts) -> list[tuple[list[str], pd.DataFrame]]:
     dependence = dependence[dependence.known >= MIN_OVERLAP].sort_values("known", ascending=False, kind="stable")
     pairs = [frozenset(pair) for pair in dependence[["column", "other"]].itertuples(index=False)]
     dependence = dependence[~pd.Series(pairs, dependence.index, dtype=object).duplicated()]
-    places = [
+    ranked_columns = [
         effects.columns.index(name) for group in facts.ranking.tuples for name in group if name in effects.columns
     ]
     groups = []
     for group in groups_of(dependence, len(effects.columns)):
         if len(group) > 1:
-            names = [effects.columns[j] for j in sorted(group, key=places.index)]
+            names = [effects.columns[j] for j in sorted(group, key=ranked_columns.index)]
             groups.append((names, dependence[dependence.column.isin(group)]))
-    return sorted(groups, key=lambda group: places.index(effects.columns.index(group[0][0])))
+    return sorted(groups, key=lambda group: ranked_columns.index(effects.columns.index(group[0][0])))
 
 
 def _overlap_sentences(facts: ReportFacts) -> str:
@@ -131,27 +131,27 @@ def _overlap_sentences(facts: ReportFacts) -> str:
         return ""
     sentences = []
     for names, links in groups[:MAX_GROUPS]:
-        words = []
-        for j, i, known_share in links.head(MAX_LINKS).itertuples(index=False):
-            column, other_column = (f"<b>{safe(effects.columns[k], 60)}</b>" for k in (j, i))
+        link_texts = []
+        for column_index, i, known_share in links.head(MAX_LINKS).itertuples(index=False):
+            column, other_column = (f"<b>{safe(effects.columns[k], 60)}</b>" for k in (column_index, i))
             dependence = facts.dependence
-            known_back = dependence[(dependence.column == i) & (dependence.other == j)].known.iloc[0]
+            known_back = dependence[(dependence.column == i) & (dependence.other == column_index)].known.iloc[0]
             if known_share == known_back == 1.0:
-                words.append(f"{column} and {other_column} say the same, so they are ranked and drawn as one")
+                link_texts.append(f"{column} and {other_column} say the same, so they are ranked and drawn as one")
             elif known_share == 1.0:
-                words.append(f"{column} is known from {other_column}")
+                link_texts.append(f"{column} is known from {other_column}")
             else:
-                words.append(f"{other_column} tells {percent(known_share)} of what there is to know of {column}")
+                link_texts.append(f"{other_column} tells {percent(known_share)} of what there is to know of {column}")
         together = {2: "both"}.get(len(names), f"all {len(names)}")
-        ranked = facts.ranking.loss[[set(tuples) == set(names) for tuples in facts.ranking.tuples]]
-        cost = float(effects.cost_without(*names)[0] if ranked.empty else ranked.iloc[0])
-        verb = "rises" if cost > 0 else "changes"
-        sentences.append(f"{', '.join(words)}: without {together}, log loss {verb} by {loss_text(cost)} nats")
+        rise_of_group = facts.ranking.loss[[set(tuples) == set(names) for tuples in facts.ranking.tuples]]
+        loss_rise = float(effects.cost_without(*names)[0] if rise_of_group.empty else rise_of_group.iloc[0])
+        verb = "rises" if loss_rise > 0 else "changes"
+        sentences.append(f"{', '.join(link_texts)}: without {together}, log loss {verb} by {loss_text(loss_rise)} nats")
     hidden_note = f"<li>and {len(groups) - MAX_GROUPS:,} more groups</li>" if len(groups) > MAX_GROUPS else ""
-    lines = "".join(f"<li>{column}</li>" for column in sentences)
+    items_html = "".join(f"<li>{column}</li>" for column in sentences)
     return (
         "<p>Some columns overlap. What they share is split between them, so that each by itself seems to matter "
-        f"less, and which of them ranks higher is partly chance:</p><ul>{lines}{hidden_note}</ul>"
+        f"less, and which of them ranks higher is partly chance:</p><ul>{items_html}{hidden_note}</ul>"
     )
 
 
@@ -170,19 +170,19 @@ def _one_row(facts: ReportFacts, label: str) -> str:
     x, is_close = evaluation.X.iloc[[k]], abs(label_log_p[k] - other_log_p[k].max()) <= MAX_CLOSE_LOG_ODDS
     row = effects.row(x, of=label, against=evaluation.classes[other_classes[int(other_log_p[k].argmax())]])
     of, against = (f"<b>{safe(name, 40)}</b>" for name in (row.of, row.against))
-    lines = facts.ranking.tuples.map(lambda name: float(row.frame.log_odds[name].sum()))
-    lines = lines.iloc[np.argsort(-lines.abs().to_numpy(), kind="stable")]
-    values = [row.intercept, *lines.head(MAX_PARTS)]
-    words = [
+    log_odds_by_name = facts.ranking.tuples.map(lambda name: float(row.frame.log_odds[name].sum()))
+    log_odds_by_name = log_odds_by_name.iloc[np.argsort(-log_odds_by_name.abs().to_numpy(), kind="stable")]
+    log_odds = [row.intercept, *log_odds_by_name.head(MAX_PARTS)]
+    line_texts = [
         "before any column (the intercept)",
-        *(_line_of_row(x, name, facts, row) for name in lines.index[:MAX_PARTS]),
+        *(_line_of_row(x, name, facts, row) for name in log_odds_by_name.index[:MAX_PARTS]),
     ]
-    if n_other := len(lines) - MAX_PARTS if len(lines) > MAX_PARTS else 0:
-        values.append(float(lines[MAX_PARTS:].sum()))
-        words.append(f"{n_other:,} other{'s' if n_other > 1 else ''}")
-    parts = round_to_sum(values, -1 if n_other else 0)
-    table_rows = [[name, f"{value:+.2f}"] for name, value in zip(words, parts, strict=True)]
-    table_rows.append(["<b>sum</b>", f"<b>{sum(parts):+.2f}</b>"])
+    if n_other := len(log_odds_by_name) - MAX_PARTS if len(log_odds_by_name) > MAX_PARTS else 0:
+        log_odds.append(float(log_odds_by_name[MAX_PARTS:].sum()))
+        line_texts.append(f"{n_other:,} other{'s' if n_other > 1 else ''}")
+    rounded_values = round_to_sum(log_odds, -1 if n_other else 0)
+    table_rows = [[name, f"{value:+.2f}"] for name, value in zip(line_texts, rounded_values, strict=True)]
+    table_rows.append(["<b>sum</b>", f"<b>{sum(rounded_values):+.2f}</b>"])
     is_binary = len(effects.classes) == 2
     note = " as in the pictures above" if is_binary else f", against {against} (above: against the mean of the others)"
     note += ", rounded so that they add up"
@@ -199,9 +199,9 @@ def _one_row(facts: ReportFacts, label: str) -> str:
 def _line_of_row(x: pd.DataFrame, name: str, facts: ReportFacts, row: RowExplanation) -> str:
     """Return a line's columns with the row's levels."""
     tuples = facts.ranking.tuples[name]
-    singles = [column for column in tuples if column in x]
-    values = [value_text(x[column].iloc[0]) for column in singles] or [str(row.frame.levels[tuples[0]])]
-    return f"{safe(name, 60)} = {safe(' / '.join(values), 60)}"
+    single_columns = [column for column in tuples if column in x]
+    level_texts = [value_text(x[column].iloc[0]) for column in single_columns] or [str(row.frame.levels[tuples[0]])]
+    return f"{safe(name, 60)} = {safe(' / '.join(level_texts), 60)}"
 
 
 def round_to_sum(values: Sequence[float], rest: int) -> list[float]:
@@ -210,6 +210,6 @@ def round_to_sum(values: Sequence[float], rest: int) -> list[float]:
     >>> round_to_sum([0.004, 0.004, 0.004], -1)
     [0.0, 0.0, 0.01]
     """
-    parts = np.round(values, 2)
-    parts[rest] += round(float(np.sum(values)), 2) - parts.sum()
-    return [float(part) for part in parts.round(2) + 0.0]
+    rounded_values = np.round(values, 2)
+    rounded_values[rest] += round(float(np.sum(values)), 2) - rounded_values.sum()
+    return [float(value) for value in rounded_values.round(2) + 0.0]

@@ -65,7 +65,7 @@ def report_html(facts: ReportFacts, card: Mapping[str, str] | None = None, *, ro
         TableError: for an unknown key of `card`.
     """
     card, data = check_card(card), facts.dataset
-    parts = {
+    sections = {
         "summary": ("In short", _summary(facts)),
         "table": ("The table, and how it was read", _table_section(facts)),
         "model": ("The model, and why this one", _model_section(facts)),
@@ -77,8 +77,8 @@ def report_html(facts: ReportFacts, card: Mapping[str, str] | None = None, *, ro
         "again": ("How to make it again", _reproduction(facts)),
     }
     title = f"Predicting {safe(data.target, 60)} on {safe(data.name, 60)}"
-    links = "".join(f"<a href='#{key}'>{words}</a>" for key, (words, _) in parts.items())
-    body = "".join(f"<section id='{key}'><h2>{words}</h2>{text}</section>" for key, (words, text) in parts.items())
+    links = "".join(f"<a href='#{key}'>{words}</a>" for key, (words, _) in sections.items())
+    body = "".join(f"<section id='{key}'><h2>{words}</h2>{html}</section>" for key, (words, html) in sections.items())
     byline = f"<p class='quiet'>A report by alrviz {__version__}, {date.today().isoformat()}</p>"
     return page_html(title, f"{byline}<nav>{links}</nav>{body}")
 
@@ -97,10 +97,11 @@ def check_card(card: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def _summary(facts: ReportFacts) -> str:
+    """Return the section "In short": the figures and the most important findings as a list."""
     evaluation, summary, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
     has_test_rows = bool(facts.holdout)
     judging_rows = "test rows, which it had never seen" if has_test_rows else evaluation.what
-    lines = [
+    items = [
         f"The model predicts <b>{safe(data.target, 60)}</b> ({_classes_in_words(data)}) from {data.X.shape[1]} columns "
         f"of a table of {facts.whole_rows or data.n_rows:,} rows. It learned from {facts.rows_trained:,} of them and "
         f"was then tried on {len(evaluation.y):,} {judging_rows}.",
@@ -122,7 +123,7 @@ def _summary(facts: ReportFacts) -> str:
         "" if has_test_rows else
         "<b>There are no test rows</b>: the figures are of the training rows, and too good.",
     ]  # fmt: skip
-    return "<div class='box'><ul>" + "".join(f"<li>{line}</li>" for line in lines if line) + "</ul></div>" + _ERROR_NOTE
+    return "<div class='box'><ul>" + "".join(f"<li>{item}</li>" for item in items if item) + "</ul></div>" + _ERROR_NOTE
 
 
 def _classes_in_words(data: Any) -> str:
@@ -132,11 +133,12 @@ def _classes_in_words(data: Any) -> str:
 
 
 def _top_columns_sentence(facts: ReportFacts) -> str:
-    table = facts.ranking
-    significant = table[beyond_chance(table)].head(4)
+    """Return which columns matter most beyond chance, and which of them overlap."""
+    ranking = facts.ranking
+    significant = ranking[beyond_chance(ranking)].head(4)
     if significant.empty:
         return "No column matters by more than chance gives."
-    words = [
+    name_texts = [
         f"<b>{safe(name, 60)}</b>{' (which say the same)' if order == 1 and len(tuples) > 1 else ''}"
         for name, order, tuples in significant[["order", "tuples"]].itertuples()
     ]
@@ -147,26 +149,27 @@ def _top_columns_sentence(facts: ReportFacts) -> str:
         if shown_names.intersection(names) and set(names) not in map(set, significant.tuples)
     ]
     suffix = f" ({'; '.join(overlap_notes)}: part of what one says may be counted to another)" if overlap_notes else ""
-    return f"What matters most: {', '.join(words)}{suffix}."
+    return f"What matters most: {', '.join(name_texts)}{suffix}."
 
 
 def _table_section(facts: ReportFacts) -> str:
+    """Return the section on the table: size, classes, what was noticed while reading, columns."""
     data = facts.dataset
-    counts, codes = data.labels.value_counts(), data.labels.cat.codes.to_numpy()
+    rows_by_class, codes = data.labels.value_counts(), data.labels.cat.codes.to_numpy()
     weights = np.bincount(codes, data.weights, data.n_classes)
     shares = dict(zip(data.labels.cat.categories, weights / weights.sum(), strict=True))
     encoder = getattr(facts.model, "encoder_", None)  # other libraries' classifiers have none, or another kind
-    numbers = numbers_text(encoder) if isinstance(encoder, Encoder) else ""
+    cuts_text = numbers_text(encoder) if isinstance(encoder, Encoder) else ""
     classes_html = html_table(
         [safe(data.target, 40), "rows", "share"],
-        ([safe(label, 60), f"{rows:,}", percent(shares[label])] for label, rows in counts.head(30).items()),
+        ([safe(label, 60), f"{rows:,}", percent(shares[label])] for label, rows in rows_by_class.head(30).items()),
     )
     columns_html = html_table(
         ["column", "<th class='t'>used as</th>", "levels", "missing", "<th class='t'>why</th>"],
         (
-            [safe(c.name, 60), f"<td class='t'>{c.kind}</td>", f"{c.levels:,}", f"{c.missing:,}",
-             f"<td class='t'>{safe(c.why, 200)}</td>"]
-            for c in data.columns[:MAX_COLUMNS]
+            [safe(column.name, 60), f"<td class='t'>{column.kind}</td>", f"{column.levels:,}", f"{column.missing:,}",
+             f"<td class='t'>{safe(column.why, 200)}</td>"]
+            for column in data.columns[:MAX_COLUMNS]
         ),
     )  # fmt: skip
     more_html = (
@@ -178,7 +181,7 @@ def _table_section(facts: ReportFacts) -> str:
     notes_html = f"<h3>What was noticed while reading</h3><ul>{notes}</ul>" if notes else ""
     return (
         f"<p>{_size_sentence(facts)}, and {data.X.shape[1]} columns "
-        f"that are used. A <i>level</i> is a value of a column{f'; {numbers}' if numbers else ''}.</p>"
+        f"that are used. A <i>level</i> is a value of a column{f'; {cuts_text}' if cuts_text else ''}.</p>"
         f"<h3>The classes</h3>{classes_html}{notes_html}<h3>The columns</h3>{columns_html}{more_html}"
     )
 
@@ -210,17 +213,16 @@ def _date_warnings(data: Dataset) -> list[str]:
 
 
 def _model_section(facts: ReportFacts) -> str:
+    """Return the section on the model: what it looks at, how it was fitted and chosen."""
     model = facts.model
-    parameters = getattr(model, "phi_", None)
+    phi = getattr(model, "phi_", None)
     recipe = _fitted_recipe(facts)
-    size_text = (
-        "" if parameters is None else f" It has {count_text((len(parameters) + 1) * parameters.shape[1])} such numbers."
-    )
+    size_text = "" if phi is None else f" It has {count_text((len(phi) + 1) * phi.shape[1])} such numbers."
     if recipe is None:
         return f"<p>{safe(type(model).__name__)}, a classifier of scikit-learn's kind, as it was given.</p>"
     if facts.effects is None:
-        words = safe(facts.no_effects, 400)
-        return f"<p>{safe(recipe.name, 300)}.{size_text}</p>{_choice_text(facts)}<p class='quiet'>{words}</p>"
+        reason_html = safe(facts.no_effects, 400)
+        return f"<p>{safe(recipe.name, 300)}.{size_text}</p>{_choice_text(facts)}<p class='quiet'>{reason_html}</p>"
     order = _order(facts.effects)
     return (
         f"<p>The model is a <b>score table</b>: it looks at {_order_words(order)}. Every level of every column"
@@ -243,16 +245,16 @@ def _order_words(order: int) -> str:
 
 def _learning_words(facts: ReportFacts, recipe: Recipe) -> str:
     """Return how points were fitted, with an explanation of regularisation."""
-    words = recipe.definition.training_method(recipe.params)
+    method_text = recipe.definition.training_method(recipe.params)
     if not recipe.definition.is_regularised(recipe.params):
-        return words
+        return method_text
     encoder = getattr(facts.model, "encoder_", None)
-    smooth = isinstance(encoder, Encoder) and any(column.smooth for column in encoder.columns_)
-    smoothing_text = ", and intervals next to each other are pulled together" if smooth else ""
+    is_smooth = isinstance(encoder, Encoder) and any(column.smooth for column in encoder.columns_)
+    smoothing_text = ", and intervals next to each other are pulled together" if is_smooth else ""
     return (
-        f"{words}: large points cost a penalty{smoothing_text}. A value of few rows can have large points all "
+        f"{method_text}: large points cost a penalty{smoothing_text}. A value of few rows can have large points all "
         "the same, "
-        f"where nearly all of these rows{', or of those of its neighbours,' if smooth else ''} are of one class"
+        f"where nearly all of these rows{', or of those of its neighbours,' if is_smooth else ''} are of one class"
     )
 
 
@@ -269,38 +271,39 @@ def _fitted_recipe(facts: ReportFacts) -> Recipe | None:
 
 
 def _choice_text(facts: ReportFacts) -> str:
+    """Return why this model was chosen, with the validation losses by order where several were tried."""
     params = {} if facts.recipe is None else facts.recipe.params
     if "auto" not in (params.get("order"), params.get("alpha")) or not facts.chosen:
         if params.get("alpha") == "cv":
             return "<p>How small its points are kept was chosen by cross-validation; other settings were given.</p>"
         return "<p>Its settings were given, not chosen by the program.</p>"
     chosen_order = 0 if facts.effects is None else _order(facts.effects)
-    lines = [
+    table_rows = [
         [
             (f"{tuples_text(order)} too" if order > 1 else "single columns") + " (taken)" * (order == chosen_order),
             *("given up" if np.isnan(loss) else loss_text(loss) for loss in losses),
         ]
         for order, *losses in facts.losses[sorted(facts.losses, reverse=True)].itertuples()
     ]
-    best_note = "; the table has the best of each line" if len(lines) > 1 else ""
+    best_note = "; the table has the best of each line" if len(table_rows) > 1 else ""
     simpler_note = ""
     if (
         facts.losses.shape[1] == 1
         and chosen_order in facts.losses.index
         and facts.losses.iloc[:, 0].idxmin() != chosen_order
     ):
-        gap = float(facts.losses.loc[chosen_order].iloc[0] - facts.losses.iloc[:, 0].min())
+        loss_gap = float(facts.losses.loc[chosen_order].iloc[0] - facts.losses.iloc[:, 0].min())
         simpler_note = (
-            f" Here the lowest is {loss_text(gap)} lower, less than a standard error: the simpler one was taken."
+            f" Here the lowest is {loss_text(loss_gap)} lower, less than a standard error: the simpler one was taken."
         )
-    heads = ["the model looks at", "log loss on validation rows", "on those of the first fold alone"]
-    table = html_table(heads[: 1 + facts.losses.shape[1]], lines) if len(lines) > 1 else ""
+    column_titles = ["the model looks at", "log loss on validation rows", "on those of the first fold alone"]
+    losses_table = html_table(column_titles[: 1 + facts.losses.shape[1]], table_rows) if len(table_rows) > 1 else ""
     return (
         f"<p><b>Why this one:</b> {_trials_text(facts)} were tried on validation rows, set apart from the training "
         f"rows{best_note}. The one with the lowest <i>log loss</i> was taken, or a simpler one that is as good as "
         f"far as the rows can tell.{simpler_note} Log loss is the mean of -log(probability given to what happened): it "
         "punishes being sure and wrong.</p>"
-        f"{table}"
+        f"{losses_table}"
     )
 
 
@@ -308,14 +311,15 @@ def _trials_text(facts: ReportFacts) -> str:
     """Return how many models were fitted, and how they differ."""
     if facts.tried.empty:
         return "several models"
-    counts = [
-        f"{count:,} that look at {f'{tuples_text(int(order))} too' if order > 1 else 'single columns'}"
-        for order, count in facts.tried.items()
+    trial_texts = [
+        f"{n_trials:,} that look at {f'{tuples_text(int(order))} too' if order > 1 else 'single columns'}"
+        for order, n_trials in facts.tried.items()
     ]
-    return f"{facts.tried.sum():,} models ({', '.join(counts)}; penalties of different strength)"
+    return f"{facts.tried.sum():,} models ({', '.join(trial_texts)}; penalties of different strength)"
 
 
 def _card_table(facts: ReportFacts, card: Mapping[str, str]) -> str:
+    """Return the model card as a table; card: the publisher's fields by key."""
     evaluation, summary, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
     auc_text = "" if np.isnan(summary.auc) else f", AUC {number(summary.auc, 3)}"
     split_words = data.splitting.words or "drawn at random, class by class"
@@ -328,11 +332,11 @@ def _card_table(facts: ReportFacts, card: Mapping[str, str]) -> str:
     recipe = _fitted_recipe(facts)
     training_method = "" if recipe is None else recipe.definition.training_method(recipe.params)
     if recipe is None or facts.effects is None or not training_method:
-        kind = safe(recipe.name if recipe else type(facts.model).__name__, 300)
+        model_html = safe(recipe.name if recipe else type(facts.model).__name__, 300)
     else:
-        kind = f"a score table that looks at {_order_words(_order(facts.effects))}, by {safe(training_method)}"
+        model_html = f"a score table that looks at {_order_words(_order(facts.effects))}, by {safe(training_method)}"
     figures = {
-        "Model": kind,
+        "Model": model_html,
         "Version": f"alrviz {__version__}, {date.today().isoformat()}",
         "Predicts": f"{safe(data.target, 60)}: {_classes_in_words(data)}",
         "Trained on": f"{facts.rows_trained:,} rows of {safe(data.name, 60)}",
@@ -342,16 +346,17 @@ def _card_table(facts: ReportFacts, card: Mapping[str, str]) -> str:
         "Groups compared": ", ".join(safe(name, 40) for name in facts.groups),
     }
     statements = {
-        words: safe(card[key], 2000) if key in card else "<span class='quiet'>not stated</span>"
-        for key, words in CARD_FIELDS.items()
+        title: safe(card[key], 2000) if key in card else "<span class='quiet'>not stated</span>"
+        for key, title in CARD_FIELDS.items()
     }
-    lines = [[words, f"<td class='t'>{text}</td>"] for words, text in {**figures, **statements}.items()]
-    return html_table(["", ""], lines)
+    table_rows = [[title, f"<td class='t'>{statement}</td>"] for title, statement in {**figures, **statements}.items()]
+    return html_table(["", ""], table_rows)
 
 
 def _reproduction(facts: ReportFacts) -> str:
+    """Return the section with code, versions and settings that make the report again."""
     data, model = facts.dataset, facts.model
-    kinds = {c.name: c.kind for c in data.columns if not c.guessed and c.kind != "target"}
+    kinds = {column.name: column.kind for column in data.columns if not column.guessed and column.kind != "target"}
     kinds_call = f".with_kinds(**{kinds!r})" if kinds else ""
     split_code = f".{data.splitting.call}" if data.splitting.call else ""
     quartiles_code = ", quartiles=True" if data.quartiles else ""
@@ -360,26 +365,26 @@ def _reproduction(facts: ReportFacts) -> str:
     code = f"import alrviz\n\n{read_code}  # the file of {data.name!r}\n{facts.code}\n"
     names = ("numpy", "scipy", "pandas", "scikit-learn", "numba")
     versions = {"alrviz": __version__, "Python": platform.python_version(), **{name: version(name) for name in names}}
-    lines = {
+    detail_by_title = {
         "Data": safe(data.name, 100), "Digest": f"{data.hash} (SHA-256 of values, target and kinds)",
         "Test rows": f"{facts.holdout:g} of all, seed {facts.seed}",
-        "Versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
+        "Versions": ", ".join(f"{name} {version_text}" for name, version_text in versions.items()),
     }  # fmt: skip
     recipe = _fitted_recipe(facts)
     if facts.recipe is not None and recipe is not None:
         order_text = " (n: how many columns are looked at together)" if " n=" in recipe.name else ""
-        lines["Model"] = f"{safe(recipe.name, 300)}{order_text}"
+        detail_by_title["Model"] = f"{safe(recipe.name, 300)}{order_text}"
         split_recipe = facts.recipe.replace(holdout=facts.holdout, seed=facts.seed)
-        lines["Recipe"] = (
+        detail_by_title["Recipe"] = (
             f"<code>{safe(split_recipe.to_json(), 2000)}</code> (n_bins: where columns are cut into intervals of equal "
             "width, or of as many rows each)"
         )
     if facts.chosen:
-        lines["How it was chosen"] = safe(facts.chosen, 1500)
+        detail_by_title["How it was chosen"] = safe(facts.chosen, 1500)
     outcome = getattr(model, "outcome_", None)
     if outcome is not None:
-        lines["The fit"] = f"{safe(outcome, 300)} (F: log loss of all training rows, and the penalty)"
-    table = html_table(["", ""], ([words, f"<td class='t'>{text}</td>"] for words, text in lines.items()))
+        detail_by_title["The fit"] = f"{safe(outcome, 300)} (F: log loss of all training rows, and the penalty)"
+    table = html_table(["", ""], ([title, f"<td class='t'>{detail}</td>"] for title, detail in detail_by_title.items()))
     return (
         f"<p>In Python, with the file at hand:</p><pre>{safe_code(code)}</pre><details><summary>Versions, digest of "
         f"the data, and the settings in the program&rsquo;s own words</summary>{table}</details>"

@@ -49,11 +49,11 @@ def reference_sentence(facts: ReportFacts) -> str:
 def _comparison(evaluation: Evaluation, other_evaluation: Evaluation) -> str:
     """Return by how much the log losses of two models differ, with a standard error paired by row."""
     weight = np.ones(len(evaluation.y)) if evaluation.weight is None else evaluation.weight
-    losses, other_losses = (row_losses(of_model.log_p, of_model.y) for of_model in (evaluation, other_evaluation))
-    differences = (losses - other_losses)[weight > 0]
-    w = weight[weight > 0] / weight.sum()
-    mean = float(w @ differences)
-    error = float(np.sqrt(w @ (differences - mean) ** 2 * (w @ w)))
+    model_losses, other_losses = (row_losses(of_model.log_p, of_model.y) for of_model in (evaluation, other_evaluation))
+    differences = (model_losses - other_losses)[weight > 0]
+    weight_shares = weight[weight > 0] / weight.sum()
+    mean = float(weight_shares @ differences)
+    error = float(np.sqrt(weight_shares @ (differences - mean) ** 2 * (weight_shares @ weight_shares)))
     figures = f"{loss_text(abs(mean))} &plusmn; {loss_text(error)} nats"
     significance_text = "no more" if abs(mean) <= 2 * error else "more"
     direction = "higher" if mean > 0 else "lower"
@@ -71,12 +71,12 @@ def gain(evaluation: Evaluation) -> float:
 
 def never_predicted(evaluation: Evaluation) -> str:
     """Return a sentence on classes that are never predicted although they occur; "" if there are none."""
-    table = evaluation.by_class()
-    table_unpredicted = table[(table.rows > 0) & (table.predicted == 0)]
+    class_table = evaluation.by_class()
+    table_unpredicted = class_table[(class_table.rows > 0) & (class_table.predicted == 0)]
     if table_unpredicted.empty:
         return ""
-    names = ", ".join(f"<b>{safe(line['class'], 40)}</b> ({percent(line.share)} of the rows)"
-                      for _, line in table_unpredicted.head(MAX_NAMES).iterrows())  # fmt: skip
+    names = ", ".join(f"<b>{safe(class_row['class'], 40)}</b> ({percent(class_row.share)} of the rows)"
+                      for _, class_row in table_unpredicted.head(MAX_NAMES).iterrows())  # fmt: skip
     suffix = f" and {len(table_unpredicted) - MAX_NAMES:,} more classes" if len(table_unpredicted) > MAX_NAMES else ""
     return f"It never predicts {names}{suffix}: another class is always more probable."
 
@@ -89,10 +89,10 @@ def worse_than_shares_warning(evaluation: Evaluation) -> str:
     summary = evaluation.summary()
     weight = np.ones(len(evaluation.y)) if evaluation.weight is None else evaluation.weight
     log_p, y, weight = evaluation.log_p[weight > 0], evaluation.y[weight > 0], weight[weight > 0]
-    w = weight / weight.sum()
-    differences = row_losses(log_p, y) + np.log(np.bincount(y, w)[y])
-    variance = w @ (differences - w @ differences) ** 2
-    if w @ differences <= np.sqrt(variance * (w @ w)):
+    weight_shares = weight / weight.sum()
+    differences = row_losses(log_p, y) + np.log(np.bincount(y, weight_shares)[y])
+    variance = weight_shares @ (differences - weight_shares @ differences) ** 2
+    if weight_shares @ differences <= np.sqrt(variance * (weight_shares @ weight_shares)):
         return ""
     return (
         f"<b>Its probabilities are worse than the class shares</b>, given to every row: log loss "
@@ -102,19 +102,19 @@ def worse_than_shares_warning(evaluation: Evaluation) -> str:
 
 def calibration_sentence(evaluation: Evaluation) -> str:
     """Return how far probabilities can be trusted, compared with the calibration error expected by chance."""
-    table, ece, chance = evaluation.reliability(), evaluation.summary().ece, evaluation.chance_ece()
+    table, ece, chance_ece = evaluation.reliability(), evaluation.summary().ece, evaluation.chance_ece()
     gap = float(np.average(table.confidence - table.accuracy, weights=table.rows))
     margin = 2 * float(np.sqrt(((table.rows / table.rows.sum() * table.standard_error) ** 2).sum()))
     tendency_text = (
         f", and it is too {'sure of itself' if gap > 0 else 'cautious'}" if abs(gap) > max(margin, 0.005) else ""
     )
-    sentence = f"Its probabilities {next(words for limit, words in TRUST_WORDS.items() if ece - chance < limit)}"
-    if chance > MAX_CHANCE_ERROR and ece < 2 * chance:
+    sentence = f"Its probabilities {next(phrase for limit, phrase in TRUST_WORDS.items() if ece - chance_ece < limit)}"
+    if chance_ece > MAX_CHANCE_ERROR and ece < 2 * chance_ece:
         sentence = "There are too few rows to tell whether its probabilities can be trusted"
     return (
         f"{sentence}: they are off by {_points(ece)}{tendency_text}. On so many rows even exactly right probabilities "
-        f"would seem to be off by about {_points(chance)}, by chance alone"
-        f"{'; so on average no fault is visible' if ece <= chance else ''}."
+        f"would seem to be off by about {_points(chance_ece)}, by chance alone"
+        f"{'; so on average no fault is visible' if ece <= chance_ece else ''}."
     )
 
 
@@ -123,14 +123,14 @@ def worst_calibrated(facts: ReportFacts) -> str:
 
     "" if it is not significant at 5 % after Bonferroni's correction for the number of groups.
     """
-    table = groups_of_all(facts)
-    large_bins = table[table.rows >= MIN_GROUP_ROWS]
+    groups = groups_of_all(facts)
+    large_bins = groups[groups.rows >= MIN_GROUP_ROWS]
     deviation = ((large_bins.p - large_bins.share).abs() / large_bins.p_error.where(large_bins.p_error > 0)).fillna(0.0)
-    if large_bins.empty or deviation.max() <= norm.isf(0.025 / len(table)):
+    if large_bins.empty or deviation.max() <= norm.isf(0.025 / len(groups)):
         return ""
     line = large_bins.loc[deviation.idxmax()]
     return (
-        f"Farthest off, beyond what chance gives of {len(table):,} groups, is where <b>{safe(line.column, 40)}</b> is "
+        f"Farthest off, beyond what chance gives of {len(groups):,} groups, is where <b>{safe(line.column, 40)}</b> is "
         f"{group_text(line.group)}: the mean probability of {safe(facts.evaluation.interest, 40)} is "
         f"{percent(line.p)}, and {percent(line.share)} of {line.rows:,} rows are."
     )
@@ -146,8 +146,8 @@ def groups_of_all(facts: ReportFacts) -> pd.DataFrame:
 
 def group_text(group: str) -> str:
     """Return a group's name for a sentence, intervals in words."""
-    for sign, words in (("<= ", "at most "), ("> ", "more than ")):
-        group = words + group.removeprefix(sign) if group.startswith(sign) else group
+    for sign, sign_text in (("<= ", "at most "), ("> ", "more than ")):
+        group = sign_text + group.removeprefix(sign) if group.startswith(sign) else group
     return safe(group, 40)
 
 
@@ -174,17 +174,17 @@ def how_good(facts: ReportFacts) -> str:
     """Return the section on quality: figures, curves and thresholds."""
     evaluation = facts.evaluation
     label = safe(evaluation.interest, 40)
-    ring = 0.5 if len(evaluation.classes) == 2 else None
-    ring_words = "" if ring is None else "; the ring is threshold 0.5"
+    ring_threshold = 0.5 if len(evaluation.classes) == 2 else None
+    ring_note = "" if ring_threshold is None else "; the ring is threshold 0.5"
     figures = (
         (pictures.confusion(evaluation), "Confusion matrix",
          "Confusion matrix: a row is a class, a column what it is predicted as; the diagonal is right."),
-        (pictures.curves("roc", evaluation, evaluation.interest, ring), "ROC curve",
+        (pictures.curves("roc", evaluation, evaluation.interest, ring_threshold), "ROC curve",
          f"ROC: the share of {label} that is found (sensitivity) against false alarms among the others, as the "
-         f"threshold falls{ring_words}. The diagonal is guessing; the area below (AUC) is 1 for a perfect model."),
-        (pictures.curves("precision", evaluation, evaluation.interest, ring), "Precision and recall",
+         f"threshold falls{ring_note}. The diagonal is guessing; the area below (AUC) is 1 for a perfect model."),
+        (pictures.curves("precision", evaluation, evaluation.interest, ring_threshold), "Precision and recall",
          f"Precision against recall: of the rows said to be {label}, how many are; and of those that are, how many are "
-         f"found{ring_words}. The dashed line is guessing."),
+         f"found{ring_note}. The dashed line is guessing."),
     )  # fmt: skip
     return (
         f"<p>All figures are of the {len(evaluation.y):,} {evaluation.what}. {_reference_note(facts)}Log loss is the "
@@ -214,33 +214,34 @@ def _reference_note(facts: ReportFacts) -> str:
 
 
 def _threshold_table(evaluation: Evaluation) -> str:
+    """Return the table of rates at a few thresholds, each chosen by a rule."""
     rules: list[tuple[str, dict[str, float]]] = [
         ("threshold 0.5", {"threshold": 0.5}),
         *((f"specificity {100 * share:.0f} %", {"specificity": share}) for share in (0.8, 0.9, 0.95)),
         *((f"sensitivity {100 * share:.0f} %", {"sensitivity": share}) for share in (0.8, 0.95)),
         ("a miss is as bad as 5 false alarms (an example)", {"miss": 5.0}),
     ]
-    rows = []
-    for words, rule in rules:
+    cells = []
+    for rule_text, rule in rules:
         try:
             figures = evaluation.at(**rule)  # type: ignore[arg-type]
         except AlrvizError:  # impossible if the rows have only one class
             continue
         names = ("sensitivity", "specificity", "ppv", "npv", "accuracy")
-        rows.append([words, number(min(figures.threshold, 1.0), 3), *(percent(figures[name]) for name in names)])
-    return html_table(["chosen for", "threshold", "sensitivity", "specificity", "PPV", "NPV", "accuracy"], rows)
+        cells.append([rule_text, number(min(figures.threshold, 1.0), 3), *(percent(figures[name]) for name in names)])
+    return html_table(["chosen for", "threshold", "sensitivity", "specificity", "PPV", "NPV", "accuracy"], cells)
 
 
 def how_calibrated(facts: ReportFacts) -> str:
     """Return the section on calibration."""
     evaluation = facts.evaluation
     label = safe(evaluation.interest, 40)
-    of_interest = figure_html(
+    interest_figure = figure_html(
         pictures.calibration(evaluation, evaluation.interest), "Reliability curve",
         f"Rows in groups by the probability of {label}, against the share that is {label}. On the dashed diagonal "
         "probabilities are right; bars (often shorter than a dot is wide) are one standard error.",
     )  # fmt: skip
-    of_predicted = figure_html(
+    predicted_figure = figure_html(
         pictures.calibration(evaluation), "Reliability curve of the class predicted",
         "The same for the class that is predicted, whichever that is. Below the diagonal the model is too sure.",
     )  # fmt: skip
@@ -249,7 +250,7 @@ def how_calibrated(facts: ReportFacts) -> str:
         f"<p>{calibration_sentence(evaluation)} {worst_calibrated(facts)}{_extremes(evaluation)} The Brier score, "
         "the mean squared distance between probabilities and what happened, summed over the classes, is "
         f"{number(evaluation.summary().brier, 3)}{halved_brier_text}.</p>"
-        f"<div class='pictures'>{of_interest}{of_predicted}</div>"
+        f"<div class='pictures'>{interest_figure}{predicted_figure}</div>"
     )
 
 
@@ -258,14 +259,14 @@ def _extremes(evaluation: Evaluation) -> str:
     p, is_class = evaluation.p(), evaluation.y == evaluation.classes.index(evaluation.interest)
     weight = np.ones(len(p)) if evaluation.weight is None else evaluation.weight
     sentences = []
-    for words, rows in (
+    for range_text, mask in (
         (f"below {percent(SMALL_PROBABILITY)}", p < SMALL_PROBABILITY),
         (f"above {percent(1 - SMALL_PROBABILITY)}", p > 1 - SMALL_PROBABILITY),
     ):
-        if weight[rows].sum() >= MIN_ROWS:
-            expected_weight, observed_weight = float(weight[rows] @ p[rows]), float(weight[rows] @ is_class[rows])
+        if weight[mask].sum() >= MIN_ROWS:
+            expected_weight, observed_weight = float(weight[mask] @ p[mask]), float(weight[mask] @ is_class[mask])
             sentences.append(
-                f"of the {weight[rows].sum():,.0f} rows with a probability {words}, {observed_weight:,.0f} are "
+                f"of the {weight[mask].sum():,.0f} rows with a probability {range_text}, {observed_weight:,.0f} are "
                 f"{safe(evaluation.interest, 40)}, and {expected_weight:,.1f} were to be expected"
             )
     return f" At the ends: {'; '.join(sentences)}." if sentences else ""

@@ -64,9 +64,9 @@ def save_report(
     else:
         facts = report_facts(dataset, model, holdout=holdout, seed=seed, stop=stop, tell=tell)
     tell("writing")
-    page = report_html(facts, card, rows=rows)
+    html = report_html(facts, card, rows=rows)
     try:
         with write_atomically(file, "report.html") as out:
-            out.write(page.encode("utf-8", "replace"))
+            out.write(html.encode("utf-8", "replace"))
     except OSError as error:
         raise AlrvizError(f"the report cannot be written to {str(file)!r}: {error.strerror or error}") from error

@@ -64,7 +64,7 @@ class CompareView(StudyView):
         for pane in (self._means, self._pairs):
             pane.stylesheets = [CSS, GRID]
         small_params: dict[str, Any] = {"size": "small", "margin": (0, 8, 6, 0)}
-        options = {words: name for name, words in WORDS.items()}
+        options = {measure_text: name for name, measure_text in WORDS.items()}
         self._measures = pmui.Select(label="Measure", options=options, value=self.measure, width=200, **small_params)
         self._x_menu = pmui.Select(label="x", options={}, width=192, **small_params)
         self._y_menu = pmui.Select(label="y", options={}, width=192, **small_params)
@@ -81,7 +81,7 @@ class CompareView(StudyView):
         )  # fmt: skip
         self.body = side_by_side(tables, self._picture_part, MAIN_WIDTH_PX, width_css, margin=(14, 0, 6, 0))
         contents_text = "with recipes, seed, data hashes and version"
-        files = [
+        buttons = [
             csv_button("alrviz-compare.csv", self.csv_of_summary, f"means and spread, {contents_text}"),
             csv_button(
                 "alrviz-compare-pairs.csv", self.csv_of_pairs, f"win-draw-loss, {contents_text}", "CSV of pairs"
@@ -90,19 +90,19 @@ class CompareView(StudyView):
             csv_button("alrviz-compare.tex", self.latex, "means, ranks and win-draw-loss as two tabulars", "LaTeX"),
         ]
         self._numbers = self._fold_numbers(
-            files, {"one against another": self.picture}, lambda study: numbers_html(self.lines, fits_each(study))
+            buttons, {"one against another": self.picture}, lambda study: numbers_html(self.lines, fits_each(study))
         )
         self.layout = ViewLayout(self.sentence, self.bar.panel, self.body, self._numbers)
 
     def _draw(self, study: "Study") -> None:
-        lines, measure, dark = self.lines, self.measure, self.dark
-        self._offer(study.names)
-        self.tell(sentence_html(study, lines, measure))
-        say(self._means, means_html(study, lines, measure, dark))
-        say(self._pairs, pairs_html(study, lines, measure, dark))
+        summary_rows, measure, dark = self.lines, self.measure, self.dark
+        self._offer_recipes(study.names)
+        self.tell(sentence_html(study, summary_rows, measure))
+        say(self._means, means_html(study, summary_rows, measure, dark))
+        say(self._pairs, pairs_html(study, summary_rows, measure, dark))
         if len(study.names) > 1:
             colours, pair = racer_colours(_labels(study), dark), (self.across, self.up)
-            picture = pictures.compare(lines, study.frame(), pair, measure, colours, dark)
+            picture = pictures.compare(summary_rows, study.frame(), pair, measure, colours, dark)
             self.picture.show(picture, subject=(study, pair, measure))
 
     def offer_measures(self, measures: Sequence[str]) -> None:
@@ -112,7 +112,7 @@ class CompareView(StudyView):
         options = {WORDS[name]: name for name in measures}
         self._measures.param.update(options=options, value=self.measure)
 
-    def _offer(self, names: tuple[str, ...]) -> None:
+    def _offer_recipes(self, names: tuple[str, ...]) -> None:
         """Offer the recipes for the axes; hide the picture if there is only one."""
         self._picture_part.visible = len(names) > 1
         if len(names) < 2:
@@ -146,11 +146,11 @@ class CompareView(StudyView):
         study = self.study
         if study is None:
             return ""
-        lines = study.summary()
-        texts = [to_latex(latex_frame(study, lines, self.measure))]
+        summary_rows = study.summary()
+        latex_tables = [to_latex(latex_frame(study, summary_rows, self.measure))]
         if len(study.recipes) > 1:
-            texts.append(to_latex(pairs(study, self.measure, summary=lines)[PAIR_COLUMNS]))
-        return "\n".join(texts)
+            latex_tables.append(to_latex(pairs(study, self.measure, summary=summary_rows)[PAIR_COLUMNS]))
+        return "\n".join(latex_tables)
 
 
 # ---- texts as HTML; all names are escaped ----------------------------------------------------------------------------
@@ -183,74 +183,77 @@ def _labels(study: "Study") -> list[str]:
     return [recipe.label for recipe in study.recipes]
 
 
-def means_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = False) -> str:
+def means_html(study: "Study", summary_rows: pd.DataFrame, measure: str, dark: bool = False) -> str:
     """Return the table of means and standard deviations by data set and recipe.
 
     The lowest mean of a row is bold; incomplete cells show their number of fits.
     """
-    total, reasons = fits_each(study), _failure_reasons(study)
+    n_fits, failures = fits_each(study), _failure_reasons(study)
     body_rows = []
-    for data, rows in lines.groupby("data", sort=False):
-        results = rows.sort_values("racer").to_dict("records")
-        complete_results = [line for line in results if line["fits"] == total and not pd.isna(line[measure])]
-        lowest = min((line[measure] for line in complete_results), default=None)
-        cells = [_mean(line, measure, total, lowest, reasons.get((str(data), int(line["racer"])))) for line in results]
-        body_rows.append([safe(data, 60), *cells])
+    for name, data_rows in summary_rows.groupby("data", sort=False):
+        results = data_rows.sort_values("racer").to_dict("records")
+        complete_results = [row for row in results if row["fits"] == n_fits and not pd.isna(row[measure])]
+        lowest = min((row[measure] for row in complete_results), default=None)
+        cells = [
+            _mean_cell(row, measure, n_fits, lowest, failures.get((str(name), int(row["racer"])))) for row in results
+        ]
+        body_rows.append([safe(name, 60), *cells])
     # Rows longer than 58 characters do not fit beside the picture; standard deviations then move below the means.
-    length = (
-        sum(max(len(re.sub("<[^>]*>", "", line[k])) for line in body_rows) for k in range(1, len(body_rows[0])))
+    row_length = (
+        sum(max(len(re.sub("<[^>]*>", "", row[column])) for row in body_rows) for column in range(1, len(body_rows[0])))
         if body_rows
         else 0
     )
-    layout_classes = " many" if len(study.recipes) > 5 else " long" if length > 58 else ""
+    layout_classes = " many" if len(study.recipes) > 5 else " long" if row_length > 58 else ""
     title, spread_html = WORDS[measure], "± <abbr title='standard deviation'>sd</abbr>"
-    if total > 1:
-        title += f" <small>{spread_html} over {total:,} fits</small>"
-    elif lines.get(f"{measure}_sd", pd.Series(dtype=float)).notna().any():  # imported from a file
+    if n_fits > 1:
+        title += f" <small>{spread_html} over {n_fits:,} fits</small>"
+    elif summary_rows.get(f"{measure}_sd", pd.Series(dtype=float)).notna().any():  # imported from a file
         title += f" <small>{spread_html}</small>"
-    foot = _rank_rows(study, lines, measure)
+    rank_rows = _rank_rows(study, summary_rows, measure)
     return html_table(
-        [title, *names_html(study.names, _labels(study), dark)], body_rows, f"scroll means{layout_classes}", foot
+        [title, *names_html(study.names, _labels(study), dark)], body_rows, f"scroll means{layout_classes}", rank_rows
     )
 
 
-def _mean(line: dict[Any, Any], measure: str, total: int, lowest: float | None, failed: Any) -> str:
-    value, spread, fits = line[measure], line.get(f"{measure}_sd", float("nan")), int(line["fits"])
-    words = value_text(value, measure)
-    if fits == total and value == lowest:
-        words = f"<b>{words}</b>"
-    notes = [f"± {value_text(spread, measure)}"] if fits == total and not pd.isna(spread) else []
+def _mean_cell(result_row: dict[Any, Any], measure: str, n_fits: int, lowest: float | None, failed: Any) -> str:
+    """Return a mean as a table cell, the lowest in bold. failed: number of failed fits and a reason, or None."""
+    value, deviation, fits = result_row[measure], result_row.get(f"{measure}_sd", float("nan")), int(result_row["fits"])
+    value_html = value_text(value, measure)
+    if fits == n_fits and value == lowest:
+        value_html = f"<b>{value_html}</b>"
+    cell_notes = [f"± {value_text(deviation, measure)}"] if fits == n_fits and not pd.isna(deviation) else []
     if failed is not None:
-        count, reason = failed
-        notes.append(f"<abbr class='bad' title='{safe(reason)}'>{count} failed</abbr>")
-    elif fits < total:
-        notes.append(f"{fits} of {total}")
-    return f"<td>{words if fits else ''} <small>{' · '.join(notes)}</small></td>"
+        n_failed, reason = failed
+        cell_notes.append(f"<abbr class='bad' title='{safe(reason)}'>{n_failed} failed</abbr>")
+    elif fits < n_fits:
+        cell_notes.append(f"{fits} of {n_fits}")
+    return f"<td>{value_html if fits else ''} <small>{' · '.join(cell_notes)}</small></td>"
 
 
 def _failure_reasons(study: "Study") -> dict[tuple[str, int], tuple[int, str]]:
     """Return the number of failed fits and the latest reason, by data set and racer."""
     reasons: dict[tuple[str, int], tuple[int, str]] = {}
-    for cell, result in study.results():
+    for task, result in study.results():
         if result.failed:
-            key = (study.datasets[cell.data_hash].name, cell.racer)
-            reasons[key] = (reasons.get(key, (0, ""))[0] + 1, str(result.rows[0].get("sentence", "")))
+            cell_key = (study.datasets[task.data_hash].name, task.racer)
+            reasons[cell_key] = (reasons.get(cell_key, (0, ""))[0] + 1, str(result.rows[0].get("sentence", "")))
     return reasons
 
 
-def _rank_rows(study: "Study", lines: pd.DataFrame, measure: str) -> str:
+def _rank_rows(study: "Study", summary_rows: pd.DataFrame, measure: str) -> str:
     """Return the table's last rows with mean ranks and geometric means, if there is more than one recipe."""
     if len(study.recipes) < 2:
         return ""
-    table = ranks(study, measure, lines)
-    first = safe(study.names[0], 40)
-    rank_cells = "".join(f"<td>{number(value, 2)}</td>" for value in table["rank"])
-    ratio_cells = "".join(f"<td>{number(value, 3)}</td>" for value in table["ratio"])
+    rank_table = ranks(study, measure, summary_rows)
+    name = safe(study.names[0], 40)
+    rank_cells = "".join(f"<td>{number(value, 2)}</td>" for value in rank_table["rank"])
+    ratio_cells = "".join(f"<td>{number(value, 3)}</td>" for value in rank_table["ratio"])
     rank_note = "1 is best; ties share ranks. Over the data sets on which every fit is there"
-    ratio_note = f"Geometric mean over the data sets of the value over that of {first}: below 1 is better"
+    ratio_note = f"Geometric mean over the data sets of the value over that of {name}: below 1 is better"
     return (
         f"<tr class='foot'><td><abbr title='{rank_note}'>mean rank</abbr></td>{rank_cells}</tr>"
-        f"<tr class='foot'><td><abbr title='{ratio_note}'>geometric mean</abbr> ratio to {first}</td>{ratio_cells}</tr>"
+        f"<tr class='foot'><td><abbr title='{ratio_note}'>geometric mean</abbr> ratio to {name}</td>{ratio_cells}</tr>"
     )
 
 
@@ -258,11 +261,13 @@ def pairs_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = F
     """Return the table of wins, draws and losses of row against column recipes, with p of the sign test."""
     if len(study.recipes) < 2:
         return ""
-    by_names = {(line.a, line.b): line for line in pairs(study, measure, summary=lines).itertuples()}
+    by_names = {(pair.a, pair.b): pair for pair in pairs(study, measure, summary=lines).itertuples()}
     titles = names_html(study.names, _labels(study), dark)
     body_rows = []
-    for a, title in zip(study.names[:-1], titles[:-1], strict=True):
-        body_rows.append([title, *(_pair(by_names.get((a, b))) for b in study.names[1:])])
+    for row_name, title in zip(study.names[:-1], titles[:-1], strict=True):
+        body_rows.append(
+            [title, *(_pair_cell(by_names.get((row_name, column_name))) for column_name in study.names[1:])]
+        )
     explanation = (
         f"Data sets on which the line's recipe is lower in {WORDS[measure]}, equal, and higher than the column's; p of "
         "the exact two-tailed sign test, ties left out"
@@ -270,15 +275,16 @@ def pairs_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = F
     return html_table([f"<abbr title='{explanation}'>win / tie / loss</abbr>", *titles[1:]], body_rows, "scroll pairs")
 
 
-def _pair(line: Any) -> str:
-    if line is None:
+def _pair_cell(pair: Any) -> str:
+    """Return wins, draws and losses of a pair with their p as a table cell; empty without a pair."""
+    if pair is None:
         return "<td></td>"
-    words = line.win_draw_loss
-    if not line.wins + line.draws + line.losses:
+    counts_html = pair.win_draw_loss
+    if not pair.wins + pair.draws + pair.losses:
         return "<td>&ndash;</td>"
-    if line.p < SIGNIFICANCE_LEVEL:
-        words = f"<b>{words}</b>"
-    return f"<td>{words} <small>p&nbsp;{p_text(line.p)}</small></td>"
+    if pair.p < SIGNIFICANCE_LEVEL:
+        counts_html = f"<b>{counts_html}</b>"
+    return f"<td>{counts_html} <small>p&nbsp;{p_text(pair.p)}</small></td>"
 
 
 def p_text(p: float) -> str:
@@ -286,15 +292,15 @@ def p_text(p: float) -> str:
     return "&lt; 0.001" if p < MIN_PRINTED_P else "1" if p == 1 else f"{p:.3f}"
 
 
-def sentence_html(study: "Study", lines: pd.DataFrame, measure: str) -> str:
+def sentence_html(study: "Study", summary_rows: pd.DataFrame, measure: str) -> str:
     """Return which recipe is best and whether that is significant, or before the run what Run will compute."""
-    sets, total = len(study.datasets), fits_each(study)
+    sets, n_fits = len(study.datasets), fits_each(study)
     if study.phase == "waiting":
         work_text = f"{plural(len(study.recipes), 'recipe')} on {plural(sets, 'data set')}"
-        return f"<span class='quiet'>Press Run: {work_text}, {total} fits each, all on the same folds.</span>"
-    table = ranks(study, measure, lines)
-    n_complete = int((lines["fits"] == total).groupby(lines["data"]).all().sum())
-    if n_complete and table["rank"].isna().all():
+        return f"<span class='quiet'>Press Run: {work_text}, {n_fits} fits each, all on the same folds.</span>"
+    rank_table = ranks(study, measure, summary_rows)
+    n_complete = int((summary_rows["fits"] == n_fits).groupby(summary_rows["data"]).all().sum())
+    if n_complete and rank_table["rank"].isna().all():
         return f"<span class='quiet'>One repeat tells no {WORDS[measure]}: choose two or more.</span>"
     if not n_complete:
         has_failures = any(result.failed for _, result in study.results())
@@ -305,30 +311,33 @@ def sentence_html(study: "Study", lines: pd.DataFrame, measure: str) -> str:
         f"<div class='quiet'>{safe(dataset.name, 60)}: {safe(dataset.leaks_note, 400)}</div>"
         for dataset in study.datasets.values() if dataset.leaks
     )  # fmt: skip
-    return so_far_html + _best(study, lines, measure, table, n_complete) + leaks_html
+    return so_far_html + _best_recipe_text(study, summary_rows, measure, rank_table, n_complete) + leaks_html
 
 
-def _best(study: "Study", lines: pd.DataFrame, measure: str, table: pd.DataFrame, n_complete: int) -> str:
-    order = table.sort_values("rank", kind="stable")
-    best, words = order.iloc[0], WORDS[measure]
-    name = safe(best["name"], 60)
-    if len(order) < 2:
+def _best_recipe_text(
+    study: "Study", lines: pd.DataFrame, measure: str, rank_table: pd.DataFrame, n_complete: int
+) -> str:
+    """Return which recipe has the best mean rank, and whether its lead over the second is significant."""
+    ranked_recipes = rank_table.sort_values("rank", kind="stable")
+    winner, words = ranked_recipes.iloc[0], WORDS[measure]
+    name = safe(winner["name"], 60)
+    if len(ranked_recipes) < 2:
         return f"{name} alone: with a second recipe there is something to compare."
-    second = order.iloc[1]
+    second = ranked_recipes.iloc[1]
     if n_complete == 1:
-        only = lines[(lines["fits"] == fits_each(study)) & (lines["name"] == best["name"])].iloc[0]
-        value = value_text(only[measure], measure)
-        sentence = f"Lowest {words} on {safe(only['data'], 60)}: {name}, {value}"
+        only_row = lines[(lines["fits"] == fits_each(study)) & (lines["name"] == winner["name"])].iloc[0]
+        value = value_text(only_row[measure], measure)
+        sentence = f"Lowest {words} on {safe(only_row['data'], 60)}: {name}, {value}"
         return f"{sentence}. Whether that is chance, only several data sets tell."
     compared = pairs(study, measure, summary=lines)
-    pair = next(line for line in compared.itertuples() if {line.a, line.b} == {best["name"], second["name"]})
-    wins, losses = (pair.wins, pair.losses) if pair.a == best["name"] else (pair.losses, pair.wins)
+    pair = next(row for row in compared.itertuples() if {row.a, row.b} == {winner["name"], second["name"]})
+    n_wins, n_losses = (pair.wins, pair.losses) if pair.a == winner["name"] else (pair.losses, pair.wins)
     draws_text = f", {pair.draws} equal" if pair.draws else ""
     significance_text = "more than chance" if pair.p < SIGNIFICANCE_LEVEL else "may be chance"
     equals_sign = "" if pair.p < MIN_PRINTED_P else "= "  # "< 0.001" needs no "="
     return (
-        f"Best mean rank in {words}: {name}, {best['rank']:.2f}. Against {safe(second['name'], 60)} it is lower on "
-        f"{plural(wins, 'data set')} and higher on {losses}{draws_text}: {significance_text} (p "
+        f"Best mean rank in {words}: {name}, {winner['rank']:.2f}. Against {safe(second['name'], 60)} it is lower on "
+        f"{plural(n_wins, 'data set')} and higher on {n_losses}{draws_text}: {significance_text} (p "
         f"{equals_sign}{p_text(pair.p)})."
     )
 
@@ -336,10 +345,10 @@ def _best(study: "Study", lines: pd.DataFrame, measure: str, table: pd.DataFrame
 def numbers_html(lines: pd.DataFrame, total: int) -> str:
     """Return the table of all measures by data set and recipe; with the number of fits if `total` is above 1."""
     body_rows = []
-    for line in lines.to_dict("records"):
-        cells = [value_text(line[measure], measure) for measure in WORDS]
-        fits = [f"{line['fits']:,}"] if total > 1 else []
-        body_rows.append([safe(line["data"], 60), safe(line["name"], 60), *fits, *cells])
+    for result_row in lines.to_dict("records"):
+        cells = [value_text(result_row[measure], measure) for measure in WORDS]
+        fits_cell = [f"{result_row['fits']:,}"] if total > 1 else []
+        body_rows.append([safe(result_row["data"], 60), safe(result_row["name"], 60), *fits_cell, *cells])
     note = (
         "<p class='quiet'>Means over the fits that did not fail; losses of test rows, log loss in nats. Bias and "
         "variance are Kohavi and Wolpert's plug-in estimates, from two repeats on.</p>"
@@ -350,21 +359,24 @@ def numbers_html(lines: pd.DataFrame, total: int) -> str:
 def latex_frame(study: "Study", lines: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return a table of texts: means with standard deviations by data set, then mean ranks and geometric means."""
     cells = [
-        {"data": line["data"], "name": line["name"], "text": _plain(line[measure], line.get(f"{measure}_sd"), measure)}
-        for line in lines.to_dict("records")
+        {"data": row["data"], "name": row["name"], "text": _plain_text(row[measure], row.get(f"{measure}_sd"), measure)}
+        for row in lines.to_dict("records")
     ]
-    sets = list(dict.fromkeys(lines["data"]))
-    frame = pd.DataFrame(cells).pivot(index="data", columns="name", values="text").reindex(sets)[list(study.names)]
+    names = list(dict.fromkeys(lines["data"]))
+    frame = pd.DataFrame(cells).pivot(index="data", columns="name", values="text").reindex(names)[list(study.names)]
     frame.index.name = WORDS[measure]
     if len(study.recipes) > 1:
         table = ranks(study, measure, lines)
-        frame.loc["mean rank"] = [_plain(value, None, "rank") for value in table["rank"]]
-        frame.loc[f"geometric mean over {study.names[0]}"] = [_plain(value, None, "rank") for value in table["ratio"]]
+        frame.loc["mean rank"] = [_plain_text(value, None, "rank") for value in table["rank"]]
+        frame.loc[f"geometric mean over {study.names[0]}"] = [
+            _plain_text(value, None, "rank") for value in table["ratio"]
+        ]
     return frame.reset_index()
 
 
-def _plain(value: float, spread: float | None, measure: str) -> str:
+def _plain_text(value: float, deviation: float | None, measure: str) -> str:
+    """Return a value with its standard deviation, if there is one, for LaTeX."""
     if pd.isna(value):
         return "--"
     digits = 2 if measure == "rank" else 4
-    return f"{value:.{digits}f}" + ("" if spread is None or pd.isna(spread) else f" ({spread:.{digits}f})")
+    return f"{value:.{digits}f}" + ("" if deviation is None or pd.isna(deviation) else f" ({deviation:.{digits}f})")

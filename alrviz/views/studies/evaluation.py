@@ -141,7 +141,7 @@ class EvaluationView(NotebookViewer):
         tab_params: dict[str, Any] = {"sx": WORDS_IN_ONE_LINE, "margin": 0}
         share_choice = choice(self, "shares", SHARES, "What is written in the matrix", **tab_params)
         picture_choice = choice(self, "picture", PICTURES, "The picture beside the matrix", **tab_params)
-        sides = [
+        picture_columns = [
             stack(
                 pn.FlexBox(*controls_above, align_items="center", gap="8px", margin=(0, 0, 4, 0)),
                 as_high(figure.pane, height, 340),
@@ -149,17 +149,17 @@ class EvaluationView(NotebookViewer):
             for controls_above, figure in (((share_choice,), self.matrix), ((picture_choice, self.column), self.curve))
         ]
         both_pictures = side_by_side(
-            *sides, MATRIX_WIDTH_PX, CURVE_WIDTH_PX, grow=HALF_GROWTHS, css_classes=["alrviz-pictures"]
+            *picture_columns, MATRIX_WIDTH_PX, CURVE_WIDTH_PX, grow=HALF_GROWTHS, css_classes=["alrviz-pictures"]
         )
         self.worst = html()
         self._failures = Collapsible("Where it fails: the worst rows", self.worst)
         self._failures.param.watch(lambda _: self._show_worst(), "open")
-        saves = [
+        save_buttons = [
             *(csv_button(f"alrviz-{table_name}.csv", partial(self.csv, table_name), figures_text, f"CSV of {label}")
               for table_name, (label, figures_text) in TABLES.items()),
             *picture_buttons({"confusion matrix": self.matrix, SECOND_PICTURE: self.curve}, self.origin),
         ]  # fmt: skip
-        self._numbers = Numbers(saves, self._numbers_html)
+        self._numbers = Numbers(save_buttons, self._numbers_html)
         self.body = stack(
             controls, self.grid, self.figures_text, both_pictures, self._failures, self._numbers, visible=False
         )
@@ -207,26 +207,26 @@ class EvaluationView(NotebookViewer):
         """Build the grid of costs when it is first needed: a row for each true class, a number for each prediction."""
         if self.rule != COSTS or self._cost_classes == tuple(classes):
             return
-        self._cost_classes, n = tuple(classes), len(classes)
-        initial = self.costs or [[float(i != k) for k in range(n)] for i in range(n)]
+        self._cost_classes, n_classes = tuple(classes), len(classes)
+        initial_costs = self.costs or [[float(i != k) for k in range(n_classes)] for i in range(n_classes)]
 
         def set_cost(cell: tuple[int, int], event: Any) -> None:
             if event.new is not None and not self._setting:
-                costs = [list(line) for line in self.costs or initial]
+                costs = [list(cost_row) for cost_row in self.costs or initial_costs]
                 costs[cell[0]][cell[1]] = float(event.new)
                 self.costs = costs
 
-        lines = []
+        input_rows = []
         for i, truth in enumerate(classes):
-            parts = []
-            for k, other in enumerate(classes):
-                label = f"{short(truth, 10)} as {short(other, 10)}" if i != k else f"{short(truth, 10)}, rightly"
+            row_inputs = []
+            for k, other_class in enumerate(classes):
+                label = f"{short(truth, 10)} as {short(other_class, 10)}" if i != k else f"{short(truth, 10)}, rightly"
                 field_params: dict[str, Any] = {"size": "small", "width": 130, "margin": (8, 8, 4, 0)}
-                number = pmui.FloatInput(label=label, value=initial[i][k], step=1.0, **field_params)
-                number.param.watch(partial(set_cost, (i, k)), "value")
-                parts.append(number)
-            lines.append(pn.FlexBox(*parts, margin=0))
-        self.grid[:] = lines
+                cost_input = pmui.FloatInput(label=label, value=initial_costs[i][k], step=1.0, **field_params)
+                cost_input.param.watch(partial(set_cost, (i, k)), "value")
+                row_inputs.append(cost_input)
+            input_rows.append(pn.FlexBox(*row_inputs, margin=0))
+        self.grid[:] = input_rows
 
     def tell(self, text: str) -> None:
         """Show only a text, as HTML: a progress or error message."""
@@ -259,17 +259,17 @@ class EvaluationView(NotebookViewer):
             return
         with pn.io.hold():
             self._decide(evaluation)
-            decisions, t = self._decisions or evaluation, self.figures_at.threshold
+            decisions, threshold = self._decisions or evaluation, self.figures_at.threshold
             with self._setting:
-                slides = self.rule not in (MOST_PROBABLE, COSTS)
-                self.slider.param.update(value=self.value, label=self.rule_words(), visible=slides)
+                has_slider = self.rule not in (MOST_PROBABLE, COSTS)
+                self.slider.param.update(value=self.value, label=self.rule_words(), visible=has_slider)
                 self.grid.visible = self.rule == COSTS
                 self.column.visible = self.picture == "groups"
             say(self.figures_text, self._figures_html())
             self.matrix.show(pictures.confusion(decisions, self.shares or None, dark=self.dark), evaluation)
             if self.picture in CURVES:
                 picture = pictures.curves(
-                    self.picture, evaluation, self.label, None if np.isnan(t) else t, dark=self.dark
+                    self.picture, evaluation, self.label, None if np.isnan(threshold) else threshold, dark=self.dark
                 )
             elif self.picture == "reliability":
                 picture = pictures.calibration(evaluation, self.label)
@@ -279,6 +279,7 @@ class EvaluationView(NotebookViewer):
             self._numbers.refresh()
 
     def _decide(self, evaluation: Evaluation) -> None:
+        """Apply the rule: set the predictions and the figures of the class of interest."""
         if self.rule == MOST_PROBABLE:
             self._decisions, self.figures_at = evaluation, evaluation.as_predicted(self.label)
             return
@@ -315,15 +316,15 @@ class EvaluationView(NotebookViewer):
         figures = self.figures_at
         cells = " ".join(
             f"<span style='margin-right:22px;white-space:nowrap'><abbr title='{meaning}'>{name}</abbr> "
-            f"<b>{_share(figures[figure])}</b></span>"
+            f"<b>{_share_text(figures[figure])}</b></span>"
             for figure, (name, meaning) in _FIGURES.items()
         )
         threshold_text = "" if np.isnan(figures.threshold) else f" at threshold {figures.threshold:.3g}"
         costs_text = ""
         if self.rule == COSTS and self.evaluation is not None and self._decisions is not None:
-            table = self._costs(self.evaluation)
-            costs_text = f". A row costs {self._decisions.cost(table):.4g} on average; predicted as most probable, "
-            costs_text += f"{self.evaluation.cost(table):.4g}"
+            costs = self._costs(self.evaluation)
+            costs_text = f". A row costs {self._decisions.cost(costs):.4g} on average; predicted as most probable, "
+            costs_text += f"{self.evaluation.cost(costs):.4g}"
         counts_text = f"{figures.tp:,.0f} of {figures.tp + figures.fn:,.0f} found, {figures.fp:,.0f} false alarms"
         return (
             f"<div>{cells}</div><div class='quiet'>{safe(figures['class'], 60)}{threshold_text}: "
@@ -342,8 +343,8 @@ class EvaluationView(NotebookViewer):
             return ""
         groups_part = ""
         if self.by:
-            table = self._groups()
-            groups_part = f"<h2>Groups</h2>{groups_html(table, self.label)}{group_losses_html(table, self.label)}"
+            groups = self._groups()
+            groups_part = f"<h2>Groups</h2>{groups_html(groups, self.label)}{group_losses_html(groups, self.label)}"
         return f"{summary_html(evaluation)}<h2>Classes</h2>{classes_html(evaluation)}{groups_part}"
 
     def csv(self, name: str) -> str:
@@ -360,18 +361,18 @@ class EvaluationView(NotebookViewer):
 
     def origin(self, subject: str) -> Origin:
         """Return title and provenance of a saved picture of `subject`."""
-        rows = "" if self.evaluation is None else f" on {len(self.evaluation.y):,} {self.evaluation.what}"
+        rows_text = "" if self.evaluation is None else f" on {len(self.evaluation.y):,} {self.evaluation.what}"
         provenance = {"alrviz": __version__, **self._provenance, "class": self.label}
         subject = _name_of(self.picture) if subject == SECOND_PICTURE else subject
-        return Origin(f"{subject[:1].upper()}{subject[1:]}{rows}", caption(provenance, self._recipes))
+        return Origin(f"{subject[:1].upper()}{subject[1:]}{rows_text}", caption(provenance, self._recipes))
 
 
 def _name_of(value: str) -> str:
-    names = {key: words for words, key in {**PICTURES, **RULES}.items()}
-    return names[value].removesuffix(" of")
+    text_by_key = {key: text for text, key in {**PICTURES, **RULES}.items()}
+    return text_by_key[value].removesuffix(" of")
 
 
-def _share(value: float) -> str:
+def _share_text(value: float) -> str:
     return "&ndash;" if np.isnan(value) else percent(value)
 
 
@@ -397,80 +398,80 @@ def summary_html(evaluation: Evaluation, other_evaluation: Evaluation | None = N
     """
     summary, shares = evaluation.summary(), evaluation.shares
     occurring = shares[shares > 0]
-    precision = (
+    baseline_precision = (
         shares[evaluation.classes.index(evaluation.interest)] if len(evaluation.classes) == 2 else occurring.mean()
     )
     subject_text = f"of {safe(evaluation.interest, 30)}" if len(evaluation.classes) == 2 else "mean over classes"
-    error = f" ({percent(summary.error_low)} to {percent(summary.error_high)})"
+    error_interval = f" ({percent(summary.error_low)} to {percent(summary.error_high)})"
     auc_text = "" if np.isnan(summary.auc_low) else f" ({number(summary.auc_low, 3)} to {number(summary.auc_high, 3)})"
     baseline_cells = [
         percent(summary.shares_error), number(summary.shares_log_loss), percent(1 - 1 / len(occurring)),
-        number(1 - (shares**2).sum()), points(0.0), "0.5", number(precision, 3),
+        number(1 - (shares**2).sum()), points(0.0), "0.5", number(baseline_precision, 3),
     ]  # fmt: skip
-    intervals = {"error": error, "auc": auc_text, "log_loss": f" &plusmn; {number(summary.log_loss_error)}"}
-    ranked = partial(number, digits=3)
+    intervals = {"error": error_interval, "auc": auc_text, "log_loss": f" &plusmn; {number(summary.log_loss_error)}"}
+    format_ranking = partial(number, digits=3)
     measures: dict[str, tuple[str, Callable[[float], str]]] = {
         "error": ("error (95 % interval)", percent), "log_loss": ("log loss (nats)", number),
         "balanced_error": ("error, mean over classes", percent), "brier": ("Brier score, summed over classes", number),
         "ece": (f"calibration error (ECE, {BINNING}), percentage points", points),
-        "auc": (f"AUC, {subject_text}", ranked),
-        "average_precision": (f"average precision, {subject_text}", ranked),
+        "auc": (f"AUC, {subject_text}", format_ranking),
+        "average_precision": (f"average precision, {subject_text}", format_ranking),
     }  # fmt: skip
-    other = None if other_evaluation is None else other_evaluation.summary()
-    rows = [
+    other_summary = None if other_evaluation is None else other_evaluation.summary()
+    table_rows = [
         [
-            words,
-            text(summary[key]) + intervals.get(key, ""),
-            *([] if other is None else [text(other[key])]),
+            title,
+            format_value(summary[key]) + intervals.get(key, ""),
+            *([] if other_summary is None else [format_value(other_summary[key])]),
             baseline_text,
         ]
-        for (key, (words, text)), baseline_text in zip(measures.items(), baseline_cells, strict=True)
+        for (key, (title, format_value)), baseline_text in zip(measures.items(), baseline_cells, strict=True)
     ]
-    heads = ["", "this model", *([] if other is None else [safe(name, 60)]), "class shares alone"]
-    return html_table(heads, rows)
+    column_titles = ["", "this model", *([] if other_summary is None else [safe(name, 60)]), "class shares alone"]
+    return html_table(column_titles, table_rows)
 
 
 def classes_html(evaluation: Evaluation) -> str:
     """Return the table of classes, the most frequent first."""
-    rows = []
-    for line in evaluation.by_class(TABLE_ROWS).to_dict("records"):
-        shares = [_share(line[name]) for name in ("share", "predicted", "sensitivity", "ppv")]
-        ranks = [number(line[name], 3) for name in ("auc", "average_precision")]
-        rows.append([safe(line["class"], 60), f"{line['rows']:,.6g}", *shares, *ranks])
-    heads = ["class", "rows", "share", "predicted", "sensitivity", "PPV", "AUC", "average precision"]
+    table_rows = []
+    for class_row in evaluation.by_class(TABLE_ROWS).to_dict("records"):
+        share_cells = [_share_text(class_row[name]) for name in ("share", "predicted", "sensitivity", "ppv")]
+        ranking_cells = [number(class_row[name], 3) for name in ("auc", "average_precision")]
+        table_rows.append([safe(class_row["class"], 60), f"{class_row['rows']:,.6g}", *share_cells, *ranking_cells])
+    column_titles = ["class", "rows", "share", "predicted", "sensitivity", "PPV", "AUC", "average precision"]
     n_hidden = len(evaluation.classes) - TABLE_ROWS
     note = f"<p class='quiet'>{n_hidden:,} rarer classes: the CSV has them.</p>" if n_hidden > 0 else ""
-    return html_table(heads, rows) + note
+    return html_table(column_titles, table_rows) + note
 
 
 def groups_html(table: pd.DataFrame, label: str) -> str:
     """Return the table of groups with sensitivity, false alarms and errors, from `Evaluation.groups`."""
-    rows, name = [], safe(label, 24)
-    for line in table.to_dict("records"):
-        error = f"{percent(line['error'])} ({percent(line['low'])} to {percent(line['high'])})"
-        rates = _share(line["sensitivity"]), _share(false_alarms(line["specificity"]))
-        leading_cells = [safe(line["group"], 60), f"{line['rows']:,}", *rates, error, percent(line["shares_error"])]
-        rows.append([*leading_cells, _share(line["share"]), _share(line["predicted"])])
-    heads = [
+    table_rows, name = [], safe(label, 24)
+    for row in table.to_dict("records"):
+        error_text = f"{percent(row['error'])} ({percent(row['low'])} to {percent(row['high'])})"
+        rates = _share_text(row["sensitivity"]), _share_text(false_alarms(row["specificity"]))
+        leading_cells = [safe(row["group"], 60), f"{row['rows']:,}", *rates, error_text, percent(row["shares_error"])]
+        table_rows.append([*leading_cells, _share_text(row["share"]), _share_text(row["predicted"])])
+    column_titles = [
         "group", "rows", "sensitivity", "false alarms", "error (95 % interval)", "baseline error", f"are {name}",
         f"predicted {name}",
     ]  # fmt: skip
-    return html_table(heads, rows)
+    return html_table(column_titles, table_rows)
 
 
 def group_losses_html(table: pd.DataFrame, label: str) -> str:
     """Return the table of groups with probabilities and log losses, from `Evaluation.groups`."""
-    rows = [
+    table_rows = [
         [
-            safe(line["group"], 60), _share(line["share"]), _share(line["p"]),
-            f"{loss_text(line['log_loss'])} &plusmn; {loss_text(line['standard_error'])}",
-            loss_text(line["shares_log_loss"]),
+            safe(group_row["group"], 60), _share_text(group_row["share"]), _share_text(group_row["p"]),
+            f"{loss_text(group_row['log_loss'])} &plusmn; {loss_text(group_row['standard_error'])}",
+            loss_text(group_row["shares_log_loss"]),
         ]
-        for line in table.to_dict("records")
+        for group_row in table.to_dict("records")
     ]  # fmt: skip
     name = safe(label, 24)
-    heads = ["group", f"are {name}", f"mean probability of {name}", "log loss", "baseline log loss"]
-    return html_table(heads, rows)
+    column_titles = ["group", f"are {name}", f"mean probability of {name}", "log loss", "baseline log loss"]
+    return html_table(column_titles, table_rows)
 
 
 def value_text(value: Any) -> str:
@@ -486,30 +487,31 @@ def value_text(value: Any) -> str:
 
 def worst_html(evaluation: Evaluation, n_rows: int = WORST_ROWS) -> str:
     """Return the table of the rows whose class was given the lowest probability."""
-    table = evaluation.worst(n_rows)
-    columns = list(table.columns[5:])[:30]
-    column_is_text = [not pd.api.types.is_numeric_dtype(table[column]) for column in columns]
-    rows = [
-        [safe(name, 20), *(_text("td", line[field]) for field in ("class", "predicted")), percent(line["p"]),
-         percent(line["p_predicted"]),
-         *(_text("td", value_text(line[column])) if text else safe(value_text(line[column]), 30)
-           for column, text in zip(columns, column_is_text, strict=True))]
-        for name, line in zip(table.index, table.to_dict("records"), strict=True)
+    worst_rows = evaluation.worst(n_rows)
+    columns = list(worst_rows.columns[5:])[:30]
+    column_is_text = [not pd.api.types.is_numeric_dtype(worst_rows[column]) for column in columns]
+    table_rows = [
+        [safe(name, 20), *(_left_aligned_cell("td", row[field]) for field in ("class", "predicted")), percent(row["p"]),
+         percent(row["p_predicted"]),
+         *(_left_aligned_cell("td", value_text(row[column])) if is_text else safe(value_text(row[column]), 30)
+           for column, is_text in zip(columns, column_is_text, strict=True))]
+        for name, row in zip(worst_rows.index, worst_rows.to_dict("records"), strict=True)
     ]  # fmt: skip
     column_heads = (
-        _text("th", name) if text else safe(name, 30) for name, text in zip(columns, column_is_text, strict=True)
+        _left_aligned_cell("th", name) if is_text else safe(name, 30)
+        for name, is_text in zip(columns, column_is_text, strict=True)
     )
-    heads = [
+    column_titles = [
         "row",
-        _text("th", "class"),
-        _text("th", "predicted"),
+        _left_aligned_cell("th", "class"),
+        _left_aligned_cell("th", "predicted"),
         "p of its class",
         "p of the predicted",
         *column_heads,
     ]
-    return html_table(heads, rows)
+    return html_table(column_titles, table_rows)
 
 
-def _text(tag: str, words: Any) -> str:
+def _left_aligned_cell(tag: str, words: Any) -> str:
     """Return a left-aligned cell."""
     return f"<{tag} style='text-align:left'>{safe(words, 40)}</{tag}>"

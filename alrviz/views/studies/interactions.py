@@ -85,13 +85,13 @@ class InteractionsView(StudyView, RowSettings):
     # -- building ------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        high, low = self._height
+        upper_height, lower_height = self._height
         self.ranked = LiveFigure("alrviz-importance", on_new_figure=lambda plot: make_clickable(plot, self._choose_bar))
         self.matrix = LiveFigure(
             "alrviz-interactions", on_new_figure=lambda plot: make_clickable(plot, self._choose_cell)
         )
         self.cells, self.curve = LiveFigure("alrviz-effect"), LiveFigure("alrviz-kept-tuples")
-        self.one_row = RowPart(self, low)
+        self.one_row = RowPart(self, lower_height)
         self.key, self.muting = html(), html(margin=(8, 0, 4, 0))
         small_params: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0)}
         self.tuples = pmui.Select(label="Tuple", options={}, width=260, **small_params)
@@ -111,13 +111,13 @@ class InteractionsView(StudyView, RowSettings):
         self.body = stack(
             pn.FlexBox(label_choice, pn.Column(self.key, styles={"flex": "1 1 300px"}, margin=(0, 0, 0, 12)),
                        align_items="center", gap="4px 0", margin=(4, 0, 4, 0)),
-            side_by_side_pictures(self.ranked, self.matrix, high, 430),
+            side_by_side_pictures(self.ranked, self.matrix, upper_height, 430),
             pn.FlexBox(self.tuples, self.class_of, self.class_against, quantity_choice,
                        align_items="center", gap="10px 0", margin=(4, 0, 4, 0)),
-            side_by_side_pictures(self.cells, self.curve, low, 320),
+            side_by_side_pictures(self.cells, self.curve, lower_height, 320),
             self.mutes, self.muting, self.one_row.body, margin=(0, 0, 6, 0),
         )  # fmt: skip
-        files = [
+        save_buttons = [
             csv_button("alrviz-importance.csv", self.csv_of_summary, "all tuples with their importance"),
             csv_button("alrviz-effect.csv", self._csv_of_cells, "the cells of this tuple", label="CSV of cells"),
             csv_button("alrviz-tuples-kept.csv", self._csv_of_curve, "the loss with the best tuples alone",
@@ -131,10 +131,10 @@ class InteractionsView(StudyView, RowSettings):
             "importance": self.ranked, "matrix": self.matrix, "effect": self.cells, "tuples kept": self.curve,
             **self.one_row.figures,
         }  # fmt: skip
-        self._numbers = Numbers([*files, *picture_buttons(self._pictures, self.origin)], self._numbers_html)
+        self._numbers = Numbers([*save_buttons, *picture_buttons(self._pictures, self.origin)], self._numbers_html)
         self.layout = ViewLayout(self.sentence, self.bar.panel, self.body, self._numbers)
-        params = ["subset", "quantity", "muted", "labels", *_ROW_PARAMS]
-        self.param.watch(lambda *events: self._update({event.name for event in events}), params)
+        watched_params = ["subset", "quantity", "muted", "labels", *_ROW_PARAMS]
+        self.param.watch(lambda *events: self._update({event.name for event in events}), watched_params)
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
@@ -182,26 +182,27 @@ class InteractionsView(StudyView, RowSettings):
             sentence = (
                 "Press Run: fit the model, decompose it into effects, and refit it with other row weights for whiskers."
             )
-            rows = study.frame()
-            if len(rows) and "sentence" in rows:
-                sentence = safe(rows["sentence"].iloc[0], 600)
+            fit_rows = study.frame()
+            if len(fit_rows) and "sentence" in fit_rows:
+                sentence = safe(fit_rows["sentence"].iloc[0], 600)
             self.tell(f"<span class='quiet'>{sentence}</span>")
             return
-        n_refits, total = study.progress.done - 1, study.progress.total - 1
-        bands_text = "no whiskers yet" if total else "no whiskers: nothing was refitted"
+        n_refits, n_refits_in_all = study.progress.done - 1, study.progress.total - 1
+        bands_text = "no whiskers yet" if n_refits_in_all else "no whiskers: nothing was refitted"
         self._show_effects(effects, f"whiskers: 90 % of {n_refits} refits" if n_refits > 1 else bands_text)
 
     def _show_effects(self, effects: Interactions, bands: str) -> None:
+        """Show a model's effects; bands: a note on the whiskers."""
         self.table = self.lines
         if effects is not self._shown_effects:
             self._shown_effects = effects
             self._fill(effects)
         self.tell(safe(effects.sentence(), 1_200))
-        key = "".join(
-            f"<span style='color:{colour}'>■</span> {words}&ensp;"
-            for colour, words in pictures.legend(sorted(set(effects.pure.sizes.tolist())))
+        legend_html = "".join(
+            f"<span style='color:{colour}'>■</span> {order_text}&ensp;"
+            for colour, order_text in pictures.legend(sorted(set(effects.pure.sizes.tolist())))
         )
-        say(self.key, f"{key}<span class='quiet'>{bands}; press a bar or a cell</span>")
+        say(self.key, f"{legend_html}<span class='quiet'>{bands}; press a bar or a cell</span>")
         self._update({"study"})
 
     def csv_of_summary(self) -> str:
@@ -237,17 +238,18 @@ class InteractionsView(StudyView, RowSettings):
             self.param.update(**{name: value})
 
     def _choose_bar(self, event: Any) -> None:
-        place = min(len(self.table), pictures.MAX_BARS) - 1 - int(np.floor(event.y))
-        if self.effects is not None and 0 <= place < min(len(self.table), pictures.MAX_BARS):
-            self.subset = self.effects.number_of(self.table.index[place])
+        bar_number = min(len(self.table), pictures.MAX_BARS) - 1 - int(np.floor(event.y))
+        if self.effects is not None and 0 <= bar_number < min(len(self.table), pictures.MAX_BARS):
+            self.subset = self.effects.number_of(self.table.index[bar_number])
 
     def _choose_cell(self, event: Any) -> None:
+        """Show the pair of columns whose cell of the matrix was clicked."""
         effects, picture = self.effects, self.matrix.picture
         if effects is None or picture is None:
             return
-        names, n = picture.key[0], len(picture.key[0])
-        x, y = int(np.floor(event.x)), n - 1 - int(np.floor(event.y))
-        if 0 <= x < n and 0 <= y < n:
+        names, n_columns = picture.key[0], len(picture.key[0])
+        x, y = int(np.floor(event.x)), n_columns - 1 - int(np.floor(event.y))
+        if 0 <= x < n_columns and 0 <= y < n_columns:
             columns = sorted({[str(name) for name in effects.columns].index(names[k]) for k in (x, y)})
             self.subset = effects.pure.numbers.get(tuple(columns), self.subset)
 
@@ -274,17 +276,17 @@ class InteractionsView(StudyView, RowSettings):
         if effects is None or self.table.empty:
             return
         row, (of, against) = min(self.row, effects.encoded.n_rows - 1), self.classes(effects)
-        mutes, t = self._mutes(effects), self._tuple(effects)
+        muted, tuple_index = self._mutes(effects), self._tuple(effects)
         study = self.study or effects
         with pn.io.hold(), self._setting:
-            change(self.tuples, value=t if t in self.tuples.options.values() else None)
-            for widget, value in ((self.class_of, of), (self.class_against, against), (self.mutes, mutes)):
-                change(widget, value=value)
+            change(self.tuples, value=tuple_index if tuple_index in self.tuples.options.values() else None)
+            for widget, widget_value in ((self.class_of, of), (self.class_against, against), (self.mutes, muted)):
+                change(widget, value=widget_value)
             redraws_all = changed_params & {"study"}
             if redraws_all or changed_params & {"subset", "muted", "labels"}:
                 members = {name: effects.members(name) for name in self.table.index[: pictures.MAX_BARS]}
                 picture = pictures.ranked(
-                    self.table, mutes, effects.names[t], members=members if self.labels == "dots" else None,
+                    self.table, muted, effects.names[tuple_index], members=members if self.labels == "dots" else None,
                     of=effects.loss_rows, dark=self.dark,
                 )  # fmt: skip
                 self.ranked.show(picture, subject=study)
@@ -293,25 +295,26 @@ class InteractionsView(StudyView, RowSettings):
                 picture = pictures.matrix(by_number, effects.columns, effects.pure.space.members, dark=self.dark)
                 self.matrix.show(picture, subject=study)
             if redraws_all or changed_params & {"subset", "quantity", "of", "against", "row"}:
-                self.cells.show(self._cells(effects, t, of, against, row), subject=(study, t))
+                self.cells.show(self._cells(effects, tuple_index, of, against, row), subject=(study, tuple_index))
             if redraws_all or "muted" in changed_params:
-                self._mute(effects, mutes)
+                self._mute(effects, muted)
             if redraws_all or changed_params & {"subset", *_ROW_PARAMS}:
-                self.one_row.show(effects, int(effects.pure.space.members[t][0]))
+                self.one_row.show(effects, int(effects.pure.space.members[tuple_index][0]))
             self._numbers.refresh()
 
-    def _mute(self, effects: Interactions, mutes: list[str]) -> None:
-        self.losses = effects.mute(*mutes)
+    def _mute(self, effects: Interactions, muted_names: list[str]) -> None:
+        """Show the losses without the muted tuples, and on the curve of tuples kept."""
+        self.losses = effects.mute(*muted_names)
         all_losses, losses = self.losses.loc["all"], self.losses.loc["muted"]
-        rows = "Test rows" if effects.has_heldout else "These rows"
+        rows_text = "Test rows" if effects.has_heldout else "These rows"
         measures = {"log_loss": "log loss", "error": "0-1 loss", "ece": f"calibration error ({BINNING})"}
-        parts = [
-            f"{words} {losses[name]:.4f}" + (f" ({losses[name] - all_losses[name]:+.4f})" if mutes else "")
-            for name, words in measures.items()
+        measure_texts = [
+            f"{measure_text} {losses[name]:.4f}" + (f" ({losses[name] - all_losses[name]:+.4f})" if muted_names else "")
+            for name, measure_text in measures.items()
         ]
-        suffix = f" without {safe(', '.join(mutes), 300)}" if mutes else ""
-        say(self.muting, f"{rows}{suffix}: {'; '.join(parts)}")
-        loss_now = float(losses["log_loss"]) if mutes else None
+        suffix = f" without {safe(', '.join(muted_names), 300)}" if muted_names else ""
+        say(self.muting, f"{rows_text}{suffix}: {'; '.join(measure_texts)}")
+        loss_now = float(losses["log_loss"]) if muted_names else None
         picture = pictures.kept_curve(effects.keep_best(), loss_now, effects.loss_rows, dark=self.dark)
         self.curve.show(picture, subject=self.study or effects)
 
@@ -330,14 +333,15 @@ class InteractionsView(StudyView, RowSettings):
         codes, rows = pure.space.codes_of(pure.index.seen[cells]), pure.rows[cells]
         names = [effects.labels(j)[: 1 + int(codes[:, k].max(initial=0))] for k, j in enumerate(members)]
         if len(members) == 1:
-            low = high = value
+            lower = upper = value
             if quantity == "pure" and self.study is not None:
-                table = self.study.effects(effects.names[t], of=effects.classes[of], against=effects.classes[against])
-                low, high = table["low"].to_numpy(), table["high"].to_numpy()
+                bands = self.study.effects(effects.names[t], of=effects.classes[of], against=effects.classes[against])
+                lower, upper = bands["low"].to_numpy(), bands["high"].to_numpy()
             order = np.argsort(codes[:, 0], kind="stable")
             tips = [f"{rows[k]:,.0f} rows" for k in order]
-            bars = pictures.signed_bars([names[0][codes[k, 0]] for k in order], value[order], low[order], high[order],
-                                     tips, pictures.opacity(rows[order]))  # fmt: skip
+            level_names = [names[0][codes[k, 0]] for k in order]
+            opacities = pictures.opacity(rows[order])
+            bars = pictures.signed_bars(level_names, value[order], lower[order], upper[order], tips, opacities)
             return pictures.bar_picture(bars, title, dark=self.dark, percent=quantity == "p")
         if len(members) > 2 and len(names[2]) > pictures.MAX_PANELS:
             title = f"{title}; {pictures.MAX_PANELS} of {len(names[2])} levels of {effects.columns[members[2]]}"
@@ -377,25 +381,25 @@ class InteractionsView(StudyView, RowSettings):
             for name, figure in self._pictures.items()
             if figure.picture is not None
         )
-        words = f"<p>{self.muting.object}</p><p>{self.one_row.text.object}</p>{self._numbers_html()}"
-        body = f"<p>{self.sentence.object}</p><div class='pictures'>{pictures_html}</div>{words}"
+        texts_html = f"<p>{self.muting.object}</p><p>{self.one_row.text.object}</p>{self._numbers_html()}"
+        body = f"<p>{self.sentence.object}</p><div class='pictures'>{pictures_html}</div>{texts_html}"
         return page_html(safe(title, 200), f"{body}<p class='quiet'>{safe(source, 900)}</p>").encode("utf-8", "replace")
 
     def _numbers_html(self) -> str:
-        rows = "" if self.effects is None else f"{self.effects.loss_rows} "
-        heads = ["tuple", "nats", "90 % band", "share", "structural", f"{rows}loss without", "cells"]
-        lines = [
+        rows_text = "" if self.effects is None else f"{self.effects.loss_rows} "
+        column_titles = ["tuple", "nats", "90 % band", "share", "structural", f"{rows_text}loss without", "cells"]
+        table_rows = [
             (
-                safe(name, 80), number(line.nats), _band(line), f"{line.share:.1%}",
-                f"{line.structural:.1%}", f"{line.loss:+.4f} ± {line.loss_error:.4f}", f"{int(line.cells):,}",
+                safe(name, 80), number(row.nats), _band_text(row), f"{row.share:.1%}",
+                f"{row.structural:.1%}", f"{row.loss:+.4f} ± {row.loss_error:.4f}", f"{int(row.cells):,}",
             )
-            for name, line in self.table.head(TABLE_ROWS).iterrows()
+            for name, row in self.table.head(TABLE_ROWS).iterrows()
         ]  # fmt: skip
         n_hidden = len(self.table) - TABLE_ROWS
         foot_html = f"<tr><td colspan='7'>{n_hidden:,} more in the CSV</td></tr>" if n_hidden > 0 else ""
-        return html_table(heads, lines, foot=foot_html)
+        return html_table(column_titles, table_rows, foot=foot_html)
 
 
-def _band(line: "pd.Series[Any]") -> str:
-    low, high = line.get("nats_low", np.nan), line.get("nats_high", np.nan)
-    return "—" if np.isnan(low) else f"{low:.4f} to {high:.4f}"
+def _band_text(importance: "pd.Series[Any]") -> str:
+    band_low, band_high = importance.get("nats_low", np.nan), importance.get("nats_high", np.nan)
+    return "—" if np.isnan(band_low) else f"{band_low:.4f} to {band_high:.4f}"

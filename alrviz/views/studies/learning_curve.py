@@ -56,22 +56,22 @@ class LearningCurveView(StudyView):
     def _build(self) -> None:
         self.picture = LiveFigure("alrviz-learning-curve")
         self.caption = html(margin=(4, 0, 8, 0))
-        losses = {words: name for name, words in WORDS.items()}
-        spans = {"all rows": "all", f"first {ZOOM_ROWS:,}": "first"}
-        self._measures = choice(self, "measure", losses, "Measure", width=300, margin=(0, 16, 4, 0))
-        self._spans = choice(self, "span", spans, "Rows shown", width=240, margin=(0, 0, 4, 0))
+        measure_by_text = {measure_text: name for name, measure_text in WORDS.items()}
+        span_by_text = {"all rows": "all", f"first {ZOOM_ROWS:,}": "first"}
+        self._measures = choice(self, "measure", measure_by_text, "Measure", width=300, margin=(0, 16, 4, 0))
+        self._spans = choice(self, "span", span_by_text, "Rows shown", width=240, margin=(0, 0, 4, 0))
         controls = pn.FlexBox(self._measures, self._spans, margin=0)
         self.param.watch(lambda _: self.redraw(), ["measure", "span"])
         self.body = stack(controls, as_high(self.picture.pane, self._height, 400), self.caption)
         contents_text, file = "with recipes, seed, data hash and version", self.picture.kind
-        files = [
+        csv_buttons = [
             csv_button(f"{file}.csv", self.csv_of_summary, f"means and standard errors, {contents_text}"),
             csv_button(
                 f"{file}-points.csv", self.csv_of_fits, f"every point of every curve, {contents_text}", "CSV of points"
             ),
         ]
         self._numbers = self._fold_numbers(
-            files, {"learning curves": self.picture},
+            csv_buttons, {"learning curves": self.picture},
             lambda study: numbers_html(measured(self.lines), study.names, self.measure),
         )  # fmt: skip
         self.aside = stack()
@@ -102,25 +102,25 @@ class LearningCurveView(StudyView):
 
 def caption_html(study: "Study", spec: Mapping[str, Any]) -> str:
     """Explain a point of the curves: window, shuffles, source of alr's theta; and report failed learners."""
-    words = [
+    sentences = [
         "Each row is predicted before it is learned from; a point is the "
         f"<abbr title='Fewer at the start: then all rows so far. The grey stretch is the window of the last point.'>"
         f"mean over the last {spec['window']:,} rows</abbr>, the band ± one standard error over "
         f"{spec['repeats']} shuffles of the rows."
     ]
     if leaking_racers(study):
-        words.append(
+        sentences.append(
             "<b>alr's log theta counts all rows, also those that are predicted later</b> (two-pass): its lines, dashed "
             "and marked *, are too low."
         )
     elif any(recipe.definition.learns_rows == "log theta" for recipe in study.recipes):
-        words.append("alr takes log theta from the rows so far (single-pass).")
+        sentences.append("alr takes log theta from the rows so far (single-pass).")
     failures = [
         (study.names[task.racer], result.rows[0]["sentence"]) for task, result in study.results() if result.failed
     ]
     for name, reason in dict(failures).items():
-        words.append(f"<span class='bad'>{safe(name, 60)} failed: {safe(reason)}</span>")
-    return f"<span class='quiet'>{' '.join(words)}</span>"
+        sentences.append(f"<span class='bad'>{safe(name, 60)} failed: {safe(reason)}</span>")
+    return f"<span class='quiet'>{' '.join(sentences)}</span>"
 
 
 def sentence_html(study: "Study", crossed: list[str]) -> str:
@@ -143,19 +143,19 @@ def numbers_html(curves: pd.DataFrame, names: Sequence[str], measure: str) -> st
     if measure not in curves or not len(curves):
         return "<p class='quiet'>No curve is complete yet.</p>"
     row_counts = sorted(curves["seen"].unique())
-    step = max(1, len(row_counts) // TABLE_ROWS)
-    shown_counts = row_counts[::-1][::step][::-1]
-    lines = {(line["racer"], line["seen"]): line for line in curves.to_dict("records")}
+    point_stride = max(1, len(row_counts) // TABLE_ROWS)
+    shown_counts = row_counts[::-1][::point_stride][::-1]
+    row_by_racer_and_seen = {(point["racer"], point["seen"]): point for point in curves.to_dict("records")}
     racers = sorted(curves["racer"].unique())
-    heads = ["rows seen"]
+    column_titles = ["rows seen"]
     for racer in racers:
-        heads += [safe(names[int(racer)], 60), "± <abbr title='standard error'>se</abbr>"]
+        column_titles += [safe(names[int(racer)], 60), "± <abbr title='standard error'>se</abbr>"]
     body_rows = []
-    for rows in shown_counts:
-        cells = [f"{int(rows):,}"]
+    for n_rows_seen in shown_counts:
+        cells = [f"{int(n_rows_seen):,}"]
         for racer in racers:
-            line = lines.get((racer, rows))
-            cells += ["&ndash;", ""] if line is None else [number(line[measure]), number(line[f"{measure}_se"])]
+            point = row_by_racer_and_seen.get((racer, n_rows_seen))
+            cells += ["&ndash;", ""] if point is None else [number(point[measure]), number(point[f"{measure}_se"])]
         body_rows.append(cells)
     note = f"<p class='quiet'>{LOSSES[measure]}; {len(shown_counts)} of {len(row_counts)} points; the CSV has all.</p>"
-    return html_table(heads, body_rows) + note
+    return html_table(column_titles, body_rows) + note

@@ -49,18 +49,18 @@ class OrderStudyView(StudyView):
 
     def _build(self) -> None:
         parts = {"losses": "", "parameters": "-parameters", "train_seconds": "-seconds", "reliability": "-reliability"}
-        self.pictures = {part: LiveFigure(f"alrviz-orders{end}") for part, end in parts.items()}
-        losses, *costs, curve = (picture.pane for picture in self.pictures.values())
-        high, low, square = self._height
+        self.pictures = {picture_name: LiveFigure(f"alrviz-orders{suffix}") for picture_name, suffix in parts.items()}
+        losses_pane, *cost_panes, reliability_pane = (picture.pane for picture in self.pictures.values())
+        losses_height, costs_height, reliability_height = self._height
         self.aside = stack()
-        cost = as_high(pn.Row(*costs, sizing_mode="stretch_both", margin=0), low, 168)
-        main = stack(as_high(losses, high, 256), cost)
-        right = pn.Column(as_high(curve, square, 286), self.aside, width=SIDE_WIDTH_PX, margin=0)
-        self.body = side_by_side(main, right, MAIN_WIDTH_PX, SIDE_WIDTH_PX, margin=(0, 0, 6, 0))
+        costs_box = as_high(pn.Row(*cost_panes, sizing_mode="stretch_both", margin=0), costs_height, 168)
+        main_column = stack(as_high(losses_pane, losses_height, 256), costs_box)
+        side = pn.Column(as_high(reliability_pane, reliability_height, 286), self.aside, width=SIDE_WIDTH_PX, margin=0)
+        self.body = side_by_side(main_column, side, MAIN_WIDTH_PX, SIDE_WIDTH_PX, margin=(0, 0, 6, 0))
         contents_text = "all fits, with recipes, seed, data hash and version"
-        pictures = {part.replace("train_", ""): picture for part, picture in self.pictures.items()}
-        files = [csv_button("alrviz-orders.csv", self.csv_of_fits, contents_text)]
-        self._numbers = self._fold_numbers(files, pictures, lambda _: numbers_html(self.lines))
+        pictures = {picture_name.replace("train_", ""): picture for picture_name, picture in self.pictures.items()}
+        csv_buttons = [csv_button("alrviz-orders.csv", self.csv_of_fits, contents_text)]
+        self._numbers = self._fold_numbers(csv_buttons, pictures, lambda _: numbers_html(self.lines))
         self.layout = ViewLayout(self.sentence, self.body, self.bar.panel, self._numbers)
 
     @property
@@ -74,24 +74,24 @@ class OrderStudyView(StudyView):
 
     def _draw(self, study: OrderStudy) -> None:
         self.verdict = verdict = study.verdict()
-        boosted = study.boosting_folds()
-        boosting = ("boosting", float(boosted.log_loss.mean())) if len(boosted) else None
+        boosting_folds = study.boosting_folds()
+        boosting = ("boosting", float(boosting_folds.log_loss.mean())) if len(boosting_folds) else None
         orders, label = orders_of(study), study.recipes[0].label if study.recipes else "lr"
         drawn_pictures = pictures.orders(
             study.frame(), self.lines, orders, label, verdict.order, dict.fromkeys(study.failed_orders(), "failed"),
             boosting, automatic_summary(study) if study.includes_automatic else None, dark=self.dark,
         )  # fmt: skip
-        positive_orders = [n for n in orders if n]
+        positive_orders = [order for order in orders if order]
         shades = family_shades(label, len(positive_orders), self.dark)
         # The class prior (n = 0) has no reliability curve: it gives every row the same probability.
-        colours = {order_name(n): shade for n, shade in zip(positive_orders, shades, strict=True)}
-        table = study.reliability()
-        tables = {order_name(n): table[table.order == n] for n in orders}
+        colours = {order_name(order): shade for order, shade in zip(positive_orders, shades, strict=True)}
+        reliability_bins = study.reliability()
+        bins_by_order = {order_name(order): reliability_bins[reliability_bins.order == order] for order in orders}
         drawn_pictures["reliability"] = reliability(
-            tables, colours, "" if verdict.order is None else order_name(verdict.order)
+            bins_by_order, colours, "" if verdict.order is None else order_name(verdict.order)
         )
-        for part, picture in drawn_pictures.items():
-            self.pictures[part].show(picture, subject=study)
+        for picture_name, picture in drawn_pictures.items():
+            self.pictures[picture_name].show(picture, subject=study)
         self.tell(sentence_html(study, verdict.sentence, self.lines) + notes_html(verdict.notes))
 
 
@@ -122,12 +122,12 @@ def numbers_html(lines: pd.DataFrame) -> str:
     if not len(lines):
         return "<p class='quiet'>No fold is complete yet.</p>"
     columns = [name for name in _COLUMNS if name in lines]
-    counts = ("order", "folds", "wins", "parameters")
+    count_columns = ("order", "folds", "wins", "parameters")
     body_rows = []
-    for line in lines[columns].to_dict("records"):
+    for order_row in lines[columns].to_dict("records"):
         cells = [
-            "&ndash;" if pd.isna(value) else f"{value:,.0f}" if name in counts else number(float(value))
-            for name, value in line.items()
+            "&ndash;" if pd.isna(value) else f"{value:,.0f}" if name in count_columns else number(float(value))
+            for name, value in order_row.items()
         ]
         body_rows.append(cells)
     note = (

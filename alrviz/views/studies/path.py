@@ -93,12 +93,12 @@ class PathView(StudyView):
             self._loss_column(), self._weight_column(), MAIN_WIDTH_PX, SIDE_WIDTH_PX, margin=(0, 0, 6, 0)
         )
         contents_text = "every fit of every path, with recipes, seed, data hash and version"
-        files = [
+        buttons = [
             csv_button("alrviz-path.csv", self.csv_of_fits, contents_text),
             file_button("alrviz-path.html", self.replay_page, "one page that plays the paths", "Replay (HTML)"),
         ]
         self._numbers = self._fold_numbers(
-            files, {"losses": self.losses, "weights": self.weights}, lambda study: numbers_html(study, self.lines)
+            buttons, {"losses": self.losses, "weights": self.weights}, lambda study: numbers_html(study, self.lines)
         )
         self.layout = ViewLayout(self.sentence, self.body, self.bar.panel, self._numbers)
         self.param.watch(lambda _: self.redraw(), "measure")
@@ -107,8 +107,8 @@ class PathView(StudyView):
 
     def _loss_column(self) -> pn.Column:
         """Return the picture of losses with the measure above and the slider below, aligned with the x axis."""
-        words = {words: name for name, words in WORDS.items()}
-        self._measures = choice(self, "measure", words, "Measure", width=290, margin=(0, 16, 0, 0))
+        name_by_text = {text: name for name, text in WORDS.items()}
+        self._measures = choice(self, "measure", name_by_text, "Measure", width=290, margin=(0, 16, 0, 0))
         legend = html(sizing_mode=None, align="center", margin=0)
         say(legend, _LEGEND)
         self.slider = AlphaSlider(lambda alpha: self.param.update(alpha=alpha))
@@ -153,7 +153,7 @@ class PathView(StudyView):
     def _draw(self, study: "Study") -> None:
         self.follower.set_study(study)
         self._recipes = paths_of(study)
-        self._offer(study)
+        self._offer_paths(study)
         self.readings = verdicts_on(study, self.measure)
         alpha_by_racer = {verdict.racer: verdict.alpha for verdict in self.readings}
         paths, references = lines_of_study(study)
@@ -166,7 +166,7 @@ class PathView(StudyView):
         self.tell(sentence_html(study, sentence(study, self.measure)))
         self._show_path()
 
-    def _offer(self, study: "Study") -> None:
+    def _offer_paths(self, study: "Study") -> None:
         """Update the menu of paths and the slider of alphas to those of the study."""
         path_by_name = {name: k for k, name in enumerate(path_names(study))}
         with self._offering:
@@ -251,9 +251,9 @@ class PathView(StudyView):
     def row(self) -> dict[str, Any] | None:
         """Return the results at the slider's alpha: of the fit there, else of the study, else None."""
         fit = self.follower.row(self._shown_path, self.current_alpha)
-        lines = self.lines
-        if fit is None and lines is not None and "alpha" in lines and "away_50" in lines:
-            rows = lines[(lines.racer == self._shown_path) & (lines.alpha == self.current_alpha)]
+        summary_rows = self.lines
+        if fit is None and summary_rows is not None and "alpha" in summary_rows and "away_50" in summary_rows:
+            rows = summary_rows[(summary_rows.racer == self._shown_path) & (summary_rows.alpha == self.current_alpha)]
             fit = None if not len(rows) else rows.iloc[0].to_dict()
         return fit
 
@@ -264,18 +264,18 @@ class PathView(StudyView):
             return
         row, follower = self.row(), self.follower
         with pn.io.hold():
-            heights = pictures.point_at(
+            y_range = pictures.point_at(
                 losses, self.current_alpha, row, follower.rows(self._shown_path), self.measure, self._colour
             )
-            if heights is not None:
-                self.losses.fit(heights)
+            if y_range is not None:
+                self.losses.fit(y_range)
             pictures.spread_at(weights, self.current_alpha, row)
             self.slider.set_label(self.current_alpha)
             say(self.fit_text, fitted_html(row, follower, self._shown_path, self.current_alpha))
-            quick = follower.is_quick_path(self._shown_path)
-            words = "Give up" if follower.busy else "Fit here"
-            description = f"{words}: {'the fit under way' if follower.busy else 'a model at the alpha of the slider'}"
-            change(self.fit_here, visible=not quick, label=words, description=description)
+            is_quick_fit = follower.is_quick_path(self._shown_path)
+            label = "Give up" if follower.busy else "Fit here"
+            description = f"{label}: {'the fit under way' if follower.busy else 'a model at the alpha of the slider'}"
+            change(self.fit_here, visible=not is_quick_fit, label=label, description=description)
 
     def replay_page(self) -> bytes:
         """Return the replay of the paths; empty before the first verdict."""
@@ -285,16 +285,16 @@ class PathView(StudyView):
 def lines_of_study(study: "Study") -> tuple[list[Named], list[Named]]:
     """Return the paths of a study and its reference models, as named lines of the pictures."""
     names = path_names(study)
-    paths = [Named(name, study.recipes[k].label, k) for k, name in enumerate(names)]
+    paths = [Named(name, study.recipes[recipe_index].label, recipe_index) for recipe_index, name in enumerate(names)]
     orders = {recipe.params["order"] for recipe in study.recipes}
     references = []
-    for k in range(len(names), len(study.recipes)):
-        recipe = study.recipes[k]
-        searched = recipe.solver != "none"
-        text = f"{recipe.family}, unregularised" if searched else generative_name(recipe)
+    for recipe_index in range(len(names), len(study.recipes)):
+        recipe = study.recipes[recipe_index]
+        is_searched = recipe.solver != "none"
+        model_text = f"{recipe.family}, unregularised" if is_searched else generative_name(recipe)
         order_text = f" n={recipe.params['order']}" if len(orders) > 1 else ""
-        short_text = f"{recipe.family} \N{GREEK SMALL LETTER ALPHA}=0{order_text}" if searched else ""
-        references.append(Named(text + order_text, recipe.label, k, short_text))
+        short_text = f"{recipe.family} \N{GREEK SMALL LETTER ALPHA}=0{order_text}" if is_searched else ""
+        references.append(Named(model_text + order_text, recipe.label, recipe_index, short_text))
     return paths, references
 
 
@@ -346,12 +346,12 @@ def finer(alphas: Sequence[float]) -> list[float]:
     >>> finer([100.0, 1.0])
     [100.0, 31.6, 10.0, 3.16, 1.0]
     """
-    steps = [
-        float(f"{high * (low / high) ** (k / STEPS_PER_INTERVAL):.3g}")
-        for high, low in pairwise(alphas)
+    all_steps = [
+        float(f"{higher_alpha * (lower_alpha / higher_alpha) ** (k / STEPS_PER_INTERVAL):.3g}")
+        for higher_alpha, lower_alpha in pairwise(alphas)
         for k in range(STEPS_PER_INTERVAL)
     ]
-    return list(dict.fromkeys([*steps, alphas[-1]]))
+    return list(dict.fromkeys([*all_steps, alphas[-1]]))
 
 
 def nearest(steps: Sequence[float], alpha: float) -> float:
@@ -367,19 +367,19 @@ def sentence_html(study: "Study", verdict: str) -> str:
     paths, failure_html = paths_of(study), ""
     frame = study.frame()
     if "sentence" in frame and study.progress.failed:
-        failures = frame[frame.outcome == FAILED]
-        failure_html = f" <span class='bad'>Failed: {safe(failures.sentence.iloc[0], 200)}.</span>"
+        failed_rows = frame[frame.outcome == FAILED]
+        failure_html = f" <span class='bad'>Failed: {safe(failed_rows.sentence.iloc[0], 200)}.</span>"
     if study.phase == "waiting" and not study.progress.done:
         paths_text = f"{len(paths)} paths" if len(paths) > 1 else "one path"
         return (
             f"<span class='quiet'>Press Run: {paths_text} along alpha, with the generative and the unregularised model "
             f"for reference, on the same split of {study.dataset.n_rows:,} rows.</span>"
         )
-    complete = 0 if "away_50" not in frame else frame[frame.away_50.notna()].racer.nunique()
+    n_complete = 0 if "away_50" not in frame else frame[frame.away_50.notna()].racer.nunique()
     if not verdict:
         return f"<span class='quiet'>No path is complete yet.</span>{failure_html}"
     so_far_html = (
-        f"<span class='quiet'>After {complete} of {len(paths)} paths:</span> " if complete < len(paths) else ""
+        f"<span class='quiet'>After {n_complete} of {len(paths)} paths:</span> " if n_complete < len(paths) else ""
     )
     return so_far_html + safe(verdict, 900) + failure_html
 
@@ -392,11 +392,11 @@ def fitted_html(row: dict[str, Any] | None, follower: PathFollower, path: int, a
             return f"{title}<p class='bad'>{safe(follower.error, 300)}</p>"
         if not follower.busy and not follower.is_quick_path(path):
             return f"{title}<p class='quiet'>Fitting this table takes a while: press Fit here.</p>"
-    cells = []
-    for name, words in WORDS.items():
-        values = [number(float("nan") if row is None else float(row[key])) for key in (f"train_{name}", name)]
-        cells.append([words, *values])
-    return title + html_table(("per row", "training", "test"), cells)
+    table_rows = []
+    for name, title_text in WORDS.items():
+        value_cells = [number(float("nan") if row is None else float(row[key])) for key in (f"train_{name}", name)]
+        table_rows.append([title_text, *value_cells])
+    return title + html_table(("per row", "training", "test"), table_rows)
 
 
 def _origin_text(row: dict[str, Any] | None, follower: PathFollower) -> str:
@@ -421,13 +421,13 @@ def numbers_html(study: "Study", lines: pd.DataFrame) -> str:
     name_by_racer = {model.racer: model.name for model in (*paths, *references)}
     outcome_by_racer = {row["racer"]: row["outcome"] for row in study.frame().to_dict("records")}
     body_rows = []
-    for line in lines.sort_values(["racer", "alpha"], ascending=[True, False]).to_dict("records"):
-        racer, alpha, note = line["racer"], f"{line['alpha']:g}", ""
+    for summary_row in lines.sort_values(["racer", "alpha"], ascending=[True, False]).to_dict("records"):
+        racer, alpha, note = summary_row["racer"], f"{summary_row['alpha']:g}", ""
         if racer >= len(paths):
             alpha = "&ndash;" if study.recipes[racer].solver == "none" else "0"
             note = " (at its step limit)" if outcome_by_racer.get(racer) == STEP_LIMIT else ""
-        values = [number(float(line.get(key, float("nan")))) for key in _COLUMNS]
-        body_rows.append([safe(name_by_racer[racer] + note), alpha, *values])
+        value_cells = [number(float(summary_row.get(key, float("nan")))) for key in _COLUMNS]
+        body_rows.append([safe(name_by_racer[racer] + note), alpha, *value_cells])
     note = (
         "<p class='quiet'>Test first, then training rows, each per row; then quantiles of w - center. "
         " The CSV has every fit, with standard errors of how far it is above the best of its path.</p>"

@@ -90,13 +90,13 @@ class PathFollower:
 
     def poll(self) -> bool:
         """Store finished results and start the next fit; return whether a fit has finished."""
-        previous = self._under_way
+        previous_fit = self._under_way
         self._fit.poll()
-        if self._under_way == previous:
+        if self._under_way == previous_fit:
             return False
-        following, self._next = self._next, None
-        if following is not None:
-            self.request(*following)
+        next_fit, self._next = self._next, None
+        if next_fit is not None:
+            self.request(*next_fit)
         return True
 
     def cancel(self) -> None:
@@ -105,10 +105,10 @@ class PathFollower:
         self._under_way = self._next = None
 
     def _start(self, path: int, alpha: float) -> None:
-        follower, recipe = self._live, self._recipes[path]
-        assert follower is not None
+        live_path, recipe = self._live, self._recipes[path]
+        assert live_path is not None
         self.error, self._under_way = None, (path, alpha)
-        self._fit.run(lambda stop: follower.fit(recipe, alpha, stop), self._store, self._store_error)
+        self._fit.run(lambda stop: live_path.fit(recipe, alpha, stop), self._store, self._store_error)
 
     def _store(self, row: dict[str, Any]) -> None:
         assert self._under_way is not None

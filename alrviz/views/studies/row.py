@@ -41,8 +41,8 @@ def make_clickable(plot: Plot, on_tap: Callable[[Any], None]) -> None:
 
 def side_by_side_pictures(first: LiveFigure, second: LiveFigure, height: str, px: int) -> pn.Row:
     """Return two pictures side by side, stacked on a narrow page."""
-    sides = [stack(as_high(figure.pane, height, px), margin=(0, 12, 0, 0)) for figure in (first, second)]
-    return pn.Row(*sides, sizing_mode="stretch_width", margin=(0, 0, 10, 0), css_classes=["alrviz-pictures"])
+    picture_boxes = [stack(as_high(figure.pane, height, px), margin=(0, 12, 0, 0)) for figure in (first, second)]
+    return pn.Row(*picture_boxes, sizing_mode="stretch_width", margin=(0, 0, 10, 0), css_classes=["alrviz-pictures"])
 
 
 class RowSettings(param.Parameterized):
@@ -56,9 +56,9 @@ class RowSettings(param.Parameterized):
 
     def classes(self, effects: Interactions) -> tuple[int, int]:
         """Return the numbers of the two classes."""
-        last = len(effects.classes) - 1
-        of = self.of if 0 <= self.of <= last else last
-        return of, self.against if 0 <= self.against <= last and self.against != of else (0 if of else 1)
+        last_class = len(effects.classes) - 1
+        of = self.of if 0 <= self.of <= last_class else last_class
+        return of, self.against if 0 <= self.against <= last_class and self.against != of else (0 if of else 1)
 
 
 class RowPart:
@@ -68,6 +68,7 @@ class RowPart:
         body: the layout.
         explanation: of the row with its changes; None before `show`.
         figures: the two pictures by name.
+        host: the view. setting: set while code fills the widgets.
     """
 
     def __init__(self, host: Any, height: str):
@@ -90,9 +91,9 @@ class RowPart:
         self.level.param.watch(lambda event: self._change_level(event.new), "value")
         self.worst.on_click(lambda _: self._show_worst())
         self.undo.on_click(lambda _: host.param.update(changes={}))
-        line = (self.rows, self.worst, self.column_menu, self.level, self.undo)
-        line_box = pn.FlexBox(*line, align_items="center", gap="10px 0", margin=(10, 0, 4, 0))
-        self.body = stack(line_box, self.text, side_by_side_pictures(self.sum, self.levels, height, 320))
+        controls = (self.rows, self.worst, self.column_menu, self.level, self.undo)
+        controls_box = pn.FlexBox(*controls, align_items="center", gap="10px 0", margin=(10, 0, 4, 0))
+        self.body = stack(controls_box, self.text, side_by_side_pictures(self.sum, self.levels, height, 320))
 
     def _widget_changed(self, name: str, event: Any) -> None:
         if not self.setting and event.new is not None:
@@ -109,14 +110,15 @@ class RowPart:
         host.changes = other_changes if level == level_of_row else {**other_changes, effects.columns[j]: level}
 
     def _bar_tapped(self, event: Any) -> None:
+        """Change the row's level to that of the bar that was clicked."""
         names = self.level.options
-        place = (
+        level_position = (
             int(np.floor(event.x))
             if len(names) > pictures.MAX_LEVELS_WITH_BARS
             else len(names) - 1 - int(np.floor(event.y))
         )
-        if 0 <= place < len(names):
-            self._change_level(names[place])
+        if 0 <= level_position < len(names):
+            self._change_level(names[level_position])
 
     def _show_worst(self) -> None:
         if self.effects is not None:
@@ -147,30 +149,30 @@ class RowPart:
         as_is = effects.row(row, of=pair_of[0], against=pair_of[1])
         explanation = effects.row(row, of=pair_of[0], against=pair_of[1], changes=changes) if changes else as_is
         self.explanation = explanation
-        current, all_levels = changes.get(name, effects.level(column_menu, row)), effects.labels(column_menu)[:-1]
-        step = -(-len(all_levels) // MAX_MENU_ITEMS)  # numbers without cuts may have very many levels
-        levels = [level for k, level in enumerate(all_levels) if k % step == 0 or level == current]
+        current_level, all_levels = changes.get(name, effects.level(column_menu, row)), effects.labels(column_menu)[:-1]
+        level_stride = -(-len(all_levels) // MAX_MENU_ITEMS)  # numbers without cuts may have very many levels
+        levels = [level for k, level in enumerate(all_levels) if k % level_stride == 0 or level == current_level]
         with self.setting:
             self.level.options = levels
             change(self.rows, value=row)
             change(self.column_menu, value=column_menu)
-            change(self.level, value=current if current in levels else None)
+            change(self.level, value=current_level if current_level in levels else None)
             self.undo.visible = bool(changes)
         self.sum.show(pictures.row_sum(explanation, dark=host.dark), subject=(effects, row, of, against))
         p, probability_as_is = explanation.probabilities, as_is.probabilities[explanation.of]
-        best, truth = p.idxmax(), effects.classes[effects.encoded.y[row]]
+        best_class, true_class = p.idxmax(), effects.classes[effects.encoded.y[row]]
         changes_text = "; ".join(
             f"{safe(column_name, 40)} were <b>{safe(level, 40)}</b>" for column_name, level in changes.items()
         )
         say(
             self.text,
-            f"Row {row:,} is of class <b>{safe(truth)}</b> and "
+            f"Row {row:,} is of class <b>{safe(true_class)}</b> and "
             + (f"would be predicted, if {changes_text}," if changes else "predicted")
-            + f" as <b>{safe(best)}</b> (P {p.max():.3f}); P({safe(explanation.of)}) = {p[explanation.of]:.3f}"
+            + f" as <b>{safe(best_class)}</b> (P {p.max():.3f}); P({safe(explanation.of)}) = {p[explanation.of]:.3f}"
             + (f", as it is {probability_as_is:.3f}." if changes else "."),
         )
         probabilities = explanation.what_if(name)[explanation.of].loc[levels]
-        labels = [f"» {level}" if level == current else str(level) for level in probabilities.index]
+        labels = [f"» {level}" if level == current_level else str(level) for level in probabilities.index]
         tips = ["were the row's level this; press it"] * len(probabilities)
         bars = pictures.signed_bars(labels, probabilities, np.nan, np.nan, tips, 0.85)
         x_label = f"P({short(str(explanation.of))}) were {short(name, 20)} another"
@@ -204,11 +206,11 @@ class RowView(NotebookViewer, RowSettings):
         self.sentence = self.part.text
         small: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0), "width": 150}
         options = {str(label): k for k, label in enumerate(effects.classes.tolist()[:MAX_MENU_ITEMS])}
-        self._pair = [pmui.Select(label=words, options=options, **small) for words in ("Class", "Against")]
+        self._pair = [pmui.Select(label=menu_text, options=options, **small) for menu_text in ("Class", "Against")]
         for name, menu in zip(("of", "against"), self._pair, strict=True):
             menu.param.watch(partial(self.part._widget_changed, name), "value")
-        save = csv_button("alrviz-row.csv", self.csv, "what each tuple adds to this row")
-        buttons = [save, *picture_buttons(self.part.figures, self._origin)]
+        csv_save_button = csv_button("alrviz-row.csv", self.csv, "what each tuple adds to this row")
+        buttons = [csv_save_button, *picture_buttons(self.part.figures, self._origin)]
         self._numbers = Numbers(buttons, lambda: row_html(self.explanation))
         menus = pn.FlexBox(*self._pair, align_items="center", gap="10px 0")
         self.layout = ViewLayout(menus, self.part.body, self._numbers)
@@ -247,9 +249,9 @@ def row_csv(explanation: RowExplanation, provenance: dict[str, Any], recipes: An
 
 def row_html(explanation: RowExplanation) -> str:
     """Return the table of the largest contributions to a row's log-odds."""
-    lines = [
-        (safe(name, 60), safe(line.levels, 60), number(line.log_odds), f"{line.rows:,.0f}")
-        for name, line in explanation.frame.head(30).iterrows()
+    table_rows = [
+        (safe(name, 60), safe(effect.levels, 60), number(effect.log_odds), f"{effect.rows:,.0f}")
+        for name, effect in explanation.frame.head(30).iterrows()
     ]
     odds_text = f"log-odds of {safe(explanation.of, 30)} against {safe(explanation.against, 30)}"
-    return html_table(["tuple", "levels", odds_text, "rows"], lines)
+    return html_table(["tuple", "levels", odds_text, "rows"], table_rows)

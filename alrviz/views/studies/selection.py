@@ -87,7 +87,7 @@ class SelectionView(StudyView):
     # -- building ------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        high, low = self._height
+        upper_height, lower_height = self._height
         self.tuples = LiveFigure("alrviz-tuples", on_resize=self._draw_search)
         self.ranks = LiveFigure("alrviz-tuple-scores", on_new_figure=self._make_draggable)
         self.gains = LiveFigure("alrviz-tuple-gains")
@@ -98,30 +98,30 @@ class SelectionView(StudyView):
             "padding-left": f"{LEFT_MARGIN_PX - _THUMB_RADIUS_PX}px",
             "padding-right": f"{RIGHT_MARGIN_PX - _THUMB_RADIUS_PX}px",
         }
-        ranks = as_high(self.ranks.pane, f"calc({high} - 44px)", 256)
+        ranks = as_high(self.ranks.pane, f"calc({upper_height} - 44px)", 256)
         scores = pn.Column(
             ranks, pn.Column(self.slider, styles=slider_padding, margin=0), width=SIDE_WIDTH_PX, margin=0
         )
-        levels = stack(as_high(self.tuples.pane, high, 300))
+        levels = stack(as_high(self.tuples.pane, upper_height, 300))
         self._search_parts = levels, ranks
         search_row = side_by_side(levels, scores, MAIN_WIDTH_PX, SIDE_WIDTH_PX, margin=(0, 0, 6, 0))
         losses, *costs = (figure.pane for figure in self.shares.values())
-        losses = stack(as_high(losses, low, 250))
-        gains = pn.Column(as_high(self.gains.pane, low, 250), width=SIDE_WIDTH_PX, margin=0)
-        costs = as_high(pn.Row(*costs, sizing_mode="stretch_both", margin=0), f"calc(.8 * {low})", 200)
+        losses = stack(as_high(losses, lower_height, 250))
+        gains = pn.Column(as_high(self.gains.pane, lower_height, 250), width=SIDE_WIDTH_PX, margin=0)
+        costs = as_high(pn.Row(*costs, sizing_mode="stretch_both", margin=0), f"calc(.8 * {lower_height})", 200)
         self._study_parts = losses, costs
         self._study_part = stack(
             side_by_side(gains, losses, SIDE_WIDTH_PX, MAIN_WIDTH_PX, grow=(1, 9999)), costs, margin=(6, 0, 0, 0)
         )
         self.body = stack(search_row)
         contents_text = "all fits, with recipes, seed, data hash and version"
-        files = [
+        csv_buttons = [
             csv_button("alrviz-tuples.csv", self._csv_of_tuples, "all tuples looked at, with their scores"),
             csv_button("alrviz-selection.csv", self.csv_of_fits, contents_text, label="CSV of fits"),
         ]
         pictures_by_name = {"tuples": self.tuples, "scores": self.ranks, "gains": self.gains}
         pictures_by_name |= dict(zip(("losses", "parameters", "seconds"), self.shares.values(), strict=True))
-        self._numbers = self._fold_numbers(files, pictures_by_name, lambda _: self._numbers_html())
+        self._numbers = self._fold_numbers(csv_buttons, pictures_by_name, lambda _: self._numbers_html())
         self.layout = ViewLayout(
             self.search_text, self.body, self.sentence, self.bar.panel, self._study_part, self._numbers
         )
@@ -156,8 +156,8 @@ class SelectionView(StudyView):
         best = None if verdict.recipe is None else (verdict.recipe.params["order"], verdict.recipe.params["keep"])
         self._study_part.visible = True
         has_started = study.phase != "waiting"
-        for part in self._study_parts:
-            part.visible = has_started
+        for study_part in self._study_parts:
+            study_part.visible = has_started
         if has_started:
             drawn_shares = pictures.shares(self.lines, orders, study.recipes[0].label, best, dark=self.dark)
             for name, picture in drawn_shares.items():
@@ -205,8 +205,8 @@ class SelectionView(StudyView):
     def _show_pictures(self) -> None:
         """Hide pictures without a selection."""
         has_search = self.search is not None or not self.over_rows
-        for part in (*self._search_parts, self.layout[-1]):
-            part.visible = has_search
+        for picture_part in (*self._search_parts, self.layout[-1]):
+            picture_part.visible = has_search
         self._place()
 
     def origin(self, subject: str) -> Origin:
@@ -237,13 +237,13 @@ class SelectionView(StudyView):
             self._seek()
 
     def _seek(self) -> None:
-        follower, recipe = self._live, self.recipe
-        if follower is None or recipe is None or self.over_rows:
+        live_selection, recipe = self._live, self.recipe
+        if live_selection is None or recipe is None or self.over_rows:
             return
         self._problem = None
         if self.search is None:
             say(self.search_text, "<div class='sentence quiet'>Preparing the table for the search …</div>")
-        self._task.run(lambda stop: follower.search(recipe, stop), self._store_search, self._store_error)
+        self._task.run(lambda stop: live_selection.search(recipe, stop), self._store_search, self._store_error)
         if self._draw_seconds < MIN_SECONDS_SHOWN:  # slower drawings wait for the next tick, or would lag behind
             self._task.wait(MIN_SECONDS_SHOWN)
             self._task.poll()
@@ -259,8 +259,8 @@ class SelectionView(StudyView):
 
     def wait(self, seconds: float = 60.0) -> Search:
         """Wait for the search and return it."""
-        end = time.monotonic() + seconds
-        while self._task.busy and time.monotonic() < end:
+        deadline = time.monotonic() + seconds
+        while self._task.busy and time.monotonic() < deadline:
             self._task.wait(0.1)
             self._task.poll()
         assert self.search is not None
@@ -307,7 +307,7 @@ class SelectionView(StudyView):
         self._task.cancel()
 
     def _draw_search(self) -> None:
-        start, search, recipe = time.monotonic(), self.search, self.recipe
+        start_time, search, recipe = time.monotonic(), self.search, self.recipe
         with pn.io.hold():
             self._place()
             if self._problem is not None:
@@ -324,7 +324,7 @@ class SelectionView(StudyView):
                 self.gains.show(pictures.gains(search, recipe.label, dark=self.dark), key)
             say(self.search_text, f"<div class='sentence'>{search_html(search)}</div>")
             self._numbers.refresh()
-        self._draw_seconds = time.monotonic() - start
+        self._draw_seconds = time.monotonic() - start_time
 
     def _draw_levels(self, search: Search, recipe: "Recipe", key: Any) -> None:
         label, levels = recipe.label, _levels_of(recipe)
@@ -347,19 +347,19 @@ class SelectionView(StudyView):
 
     def _numbers_html(self) -> str:
         has_study = not self.over_rows and self.lines is not None and len(self.lines)
-        parts = [numbers_html(self.lines)] if has_study else []
+        tables_html = [numbers_html(self.lines)] if has_study else []
         if self.search is not None and self.search.levels:
             frame = tuples_frame(self.search)
-            last = frame[frame["columns"] == self.search.order].head(TABLE_ROWS)
-            heads = ["rank", tuples_text(self.search.order), "score", "predicted gain", "kept"]
+            highest_tuples = frame[frame["columns"] == self.search.order].head(TABLE_ROWS)
+            column_titles = ["rank", tuples_text(self.search.order), "score", "predicted gain", "kept"]
             rows = [
-                [f"{rank:,}", safe(line["tuple"]), number(line["score"]),
-                 "&ndash;" if pd.isna(line["gain"]) else number(line["gain"]), "yes" if line["kept"] else ""]
-                for rank, line in enumerate(last.to_dict("records"), 1)
+                [f"{rank:,}", safe(row["tuple"]), number(row["score"]),
+                 "&ndash;" if pd.isna(row["gain"]) else number(row["gain"]), "yes" if row["kept"] else ""]
+                for rank, row in enumerate(highest_tuples.to_dict("records"), 1)
             ]  # fmt: skip
             note = f"<p class='quiet'>The {TABLE_ROWS} of the highest scores; the CSV has all.</p>"
-            parts.append(html_table(heads, rows) + (note if len(last) == TABLE_ROWS else ""))
-        return "".join(parts)
+            tables_html.append(html_table(column_titles, rows) + (note if len(highest_tuples) == TABLE_ROWS else ""))
+        return "".join(tables_html)
 
 
 def tuples_frame(search: Search) -> pd.DataFrame:
@@ -368,16 +368,16 @@ def tuples_frame(search: Search) -> pd.DataFrame:
     Columns: columns (how many the tuple has), tuple (its name), score, kept (whether the search kept it), gain (tuples
     of the final order only; else NaN).
     """
-    parts = []
+    level_frames = []
     for level in search.levels:
-        size = level.tuples.shape[1]
+        n_columns = level.tuples.shape[1]
         is_kept = np.isin(np.arange(len(level.tuples)), level.kept)
         names = [search.name(columns) for columns in level.tuples]
-        part = pd.DataFrame({"columns": size, "tuple": names, "score": level.scores, "kept": is_kept})
-        gains = search.gains if size == search.order else None
-        part["gain"] = np.nan if gains is None else gains[search.numbers(level.tuples)]
-        parts.append(part.sort_values("score", ascending=False, kind="stable"))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+        level_frame = pd.DataFrame({"columns": n_columns, "tuple": names, "score": level.scores, "kept": is_kept})
+        gains = search.gains if n_columns == search.order else None
+        level_frame["gain"] = np.nan if gains is None else gains[search.numbers(level.tuples)]
+        level_frames.append(level_frame.sort_values("score", ascending=False, kind="stable"))
+    return pd.concat(level_frames, ignore_index=True) if level_frames else pd.DataFrame()
 
 
 def _levels_of(recipe: "Recipe") -> int:
@@ -396,44 +396,43 @@ def search_html(search: Search) -> str:
     """Return a sentence about the tuples that a search keeps and about informative ones that it misses."""
     if not search.done:
         n_done = search.levels[-1].tuples.shape[1] if search.levels else search.order - 1
-        size = min(search.order, n_done + 1) if search.coming is None else search.coming.tuples.shape[1]
+        n_columns = min(search.order, n_done + 1) if search.coming is None else search.coming.tuples.shape[1]
         activity_text = "Scoring" if search.coming is not None else "Looking at"
-        return f"<span class='quiet'>{activity_text} {search.total(size):,} {tuples_text(size)} …</span>"
-    last, total = search.levels[-1], search.total(search.order)
+        return f"<span class='quiet'>{activity_text} {search.total(n_columns):,} {tuples_text(n_columns)} …</span>"
+    last_level, n_all = search.levels[-1], search.total(search.order)
     noun = tuples_text(search.order)
-    suffix = "" if len(last.tuples) == total else f" ({len(last.tuples):,} were looked at)"
-    words = f"Of {total:,} {noun}{suffix} {len(last.kept):,} {'is' if len(last.kept) == 1 else 'are'} kept."
+    suffix = "" if len(last_level.tuples) == n_all else f" ({len(last_level.tuples):,} were looked at)"
+    text = f"Of {n_all:,} {noun}{suffix} {len(last_level.kept):,} {'is' if len(last_level.kept) == 1 else 'are'} kept."
     if search.tells is None or search.gains is None:
-        return words
+        return text
     telling = np.flatnonzero(search.tells)
-    kept_numbers = set(search.numbers(last.tuples[last.kept]).tolist())
-    parts = "classes alone" if search.order == 1 else "columns apart" if search.order == 2 else "parts"
+    kept_numbers = set(search.numbers(last_level.tuples[last_level.kept]).tolist())
+    parts_text = "classes alone" if search.order == 1 else "columns apart" if search.order == 2 else "parts"
     if not len(telling):
-        return f"{words} None tells more about the class than its {parts}."
+        return f"{text} None tells more about the class than its {parts_text}."
     gains = search.gains
-    missed = sorted(set(telling.tolist()) - kept_numbers, key=lambda k: -gains[k])
-    tells = "tells" if len(telling) == 1 else "tell"
-    words += (
-        f" <b>{len(telling):,}</b> {tells} more about the class than {'its' if len(telling) == 1 else 'their'} {parts}"
-    )
-    if not missed:
-        return f"{words}; {'it is' if len(telling) == 1 else 'all of them are'} kept."
-    best = missed[0]
-    scored_numbers = set(search.numbers(last.tuples).tolist())
-    reason = "was discarded" if best in scored_numbers else "was never looked at, since no part of it was kept"
-    name = safe(search.name(search.all_tuples()[best]), 80)
+    lost = sorted(set(telling.tolist()) - kept_numbers, key=lambda k: -gains[k])
+    verb = "tells" if len(telling) == 1 else "tell"
+    owner_text = "its" if len(telling) == 1 else "their"
+    text += f" <b>{len(telling):,}</b> {verb} more about the class than {owner_text} {parts_text}"
+    if not lost:
+        return f"{text}; {'it is' if len(telling) == 1 else 'all of them are'} kept."
+    best_missed = lost[0]
+    scored_numbers = set(search.numbers(last_level.tuples).tolist())
+    reason = "was discarded" if best_missed in scored_numbers else "was never looked at, since no part of it was kept"
+    name = safe(search.name(search.all_tuples()[best_missed]), 80)
     lost_text = (
-        "it is lost" if len(telling) == 1 else f"{len(missed):,} of these {'is' if len(missed) == 1 else 'are'} lost"
+        "it is lost" if len(telling) == 1 else f"{len(lost):,} of these {'is' if len(lost) == 1 else 'are'} lost"
     )
-    return f"{words}; {lost_text}: <b>{name}</b> {reason}."
+    return f"{text}; {lost_text}: <b>{name}</b> {reason}."
 
 
 def sentence_html(study: TupleStudy, verdict: TupleVerdict, lines: pd.DataFrame) -> str:
     """Return the verdict, or before the run what Run will compute."""
     if study.phase == "waiting":
-        total = len({task.split for task in study.tasks})
+        n_folds = len({task.split for task in study.tasks})
         spec = json.loads(study.spec)
-        work_text = f"{len(study.recipes)} models, each on {total} test folds of {study.dataset.n_rows:,} rows"
+        work_text = f"{len(study.recipes)} models, each on {n_folds} test folds of {study.dataset.n_rows:,} rows"
         shares_text = f"{min(spec['keeps']):.0%} to {max(spec['keeps']):.0%} of the tuples kept"
         return f"<span class='quiet'>Press Run: {work_text}, with {shares_text}.</span>"
     return folds_html(study, verdict.sentence, lines) + notes_html(verdict.notes)
@@ -445,9 +444,9 @@ _HEADS = ("n", "kept", "folds", "log loss", "± <abbr title='standard error'>se<
 
 def numbers_html(lines: pd.DataFrame) -> str:
     """Return the table of the study, a row for each order and share."""
-    rows: list[Sequence[str]] = [
-        (f"{line.order}", f"{line.kept:.0%}", f"{line.folds}", loss_text(line.log_loss), loss_text(line.se),
-         number(line.error), f"{line.parameters:,.0f}", number(line.train_seconds))
-        for line in lines.itertuples()
+    table_rows: list[Sequence[str]] = [
+        (f"{row.order}", f"{row.kept:.0%}", f"{row.folds}", loss_text(row.log_loss), loss_text(row.se),
+         number(row.error), f"{row.parameters:,.0f}", number(row.train_seconds))
+        for row in lines.itertuples()
     ]  # fmt: skip
-    return html_table(_HEADS, rows)
+    return html_table(_HEADS, table_rows)

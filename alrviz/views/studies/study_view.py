@@ -78,13 +78,13 @@ class StudyBar:
 def progress_html(study: "Study", outdated: bool = False) -> str:
     """Return the progress of a study as a bar and text."""
     progress = study.progress
-    share = progress.done / max(progress.total, 1)
-    words = safe(progress_words(study))
+    done_share = progress.done / max(progress.total, 1)
+    progress_text = safe(progress_words(study))
     if outdated:
-        words = f"outdated: settings have changed · {words}"
-    label = f"role='progressbar' aria-label='Fits done' aria-valuenow='{100 * share:.0f}'"
-    bar_html = f"<div class='bar' {label}><b style='width:{100 * share:.1f}%'></b></div>"
-    return f"<div class='row'>{bar_html}<p>{words}</p></div>"
+        progress_text = f"outdated: settings have changed · {progress_text}"
+    progress_attributes = f"role='progressbar' aria-label='Fits done' aria-valuenow='{100 * done_share:.0f}'"
+    bar_html = f"<div class='bar' {progress_attributes}><b style='width:{100 * done_share:.1f}%'></b></div>"
+    return f"<div class='row'>{bar_html}<p>{progress_text}</p></div>"
 
 
 def progress_words(study: "Study") -> str:
@@ -92,33 +92,33 @@ def progress_words(study: "Study") -> str:
     fits and the server's message.
     """
     progress, phase = study.progress, study.phase
-    words = [f"{progress.done:,} of {progress.total:,} fits"]
+    texts = [f"{progress.done:,} of {progress.total:,} fits"]
     if phase == "running":
-        words.append(
+        texts.append(
             "computing" if progress.seconds_left is None else f"about {duration_text(progress.seconds_left)} left"
         )
     elif phase == "stopped":
-        words.append("stopped; finished fits are kept")
+        texts.append("stopped; finished fits are kept")
     elif phase == "failed":
-        words.append(f"ended by an error: {study.error}")
+        texts.append(f"ended by an error: {study.error}")
     elif phase == "done":
-        words.append("done")
+        texts.append("done")
     if progress.failed:
-        words.append(f"{progress.failed:,} failed")
+        texts.append(f"{progress.failed:,} failed")
     entry = study.entry
-    server = study.problem if entry is None else entry.activity or entry.note or study.problem
-    return " · ".join([*words, server] if server else words)
+    server_text = study.problem if entry is None else entry.activity or entry.note or study.problem
+    return " · ".join([*texts, server_text] if server_text else texts)
 
 
 def folds_html(study: "Study", verdict: str, lines: Any) -> str:
     """Return the verdict of a study of test folds, and while it runs the number of folds it is based on."""
-    words = safe(f"{verdict}.", 900).replace("n = ", "n&nbsp;=&nbsp;")
+    verdict_html = safe(f"{verdict}.", 900).replace("n = ", "n&nbsp;=&nbsp;")
     if study.phase == "done":
-        return words if words.startswith("n&nbsp;") else words[:1].upper() + words[1:]
-    total, complete = len({task.split for task in study.tasks}), int(lines.folds.iloc[0]) if len(lines) else 0
-    if complete < 2:
-        return f"<span class='quiet'>{complete} of {total} folds: a sentence needs two.</span>"
-    return f"<span class='quiet'>After {complete} of {total} folds:</span> {words}"
+        return verdict_html if verdict_html.startswith("n&nbsp;") else verdict_html[:1].upper() + verdict_html[1:]
+    n_folds, n_complete = len({task.split for task in study.tasks}), int(lines.folds.iloc[0]) if len(lines) else 0
+    if n_complete < 2:
+        return f"<span class='quiet'>{n_complete} of {n_folds} folds: a sentence needs two.</span>"
+    return f"<span class='quiet'>After {n_complete} of {n_folds} folds:</span> {verdict_html}"
 
 
 def notes_html(notes: Sequence[str]) -> str:
@@ -203,8 +203,8 @@ class StudyView(NotebookViewer):
         self, files: Sequence[Any], pictures: Mapping[str, LiveFigure], table: Callable[[Any], str]
     ) -> Numbers:
         """Return the folded numbers: buttons for files and pictures, and the table that `table` makes of a study."""
-        saves = [*files, *picture_buttons(pictures, self.origin)]
-        return Numbers(saves, lambda: "" if self.study is None else table(self.study))
+        save_buttons = [*files, *picture_buttons(pictures, self.origin)]
+        return Numbers(save_buttons, lambda: "" if self.study is None else table(self.study))
 
     def csv_of_fits(self) -> str:
         """Return every fit of the study as a CSV."""
@@ -283,10 +283,10 @@ class StudyView(NotebookViewer):
     def pump(self) -> bool:
         """Show new results; return whether there may be more."""
         self._ticks += 1
-        moving = self.study is not None and self.study.phase in ("running", "queued")
-        if not moving or self._ticks % TICKS_PER_REFRESH == 1:
+        is_running = self.study is not None and self.study.phase in ("running", "queued")
+        if not is_running or self._ticks % TICKS_PER_REFRESH == 1:
             self.refresh()
-        return moving
+        return is_running
 
     def settle(self) -> None:
         """Show everything computed so far."""
@@ -305,9 +305,9 @@ class StudyView(NotebookViewer):
             self.bar.show()
             fade(self.outdated, self.sentence, self.body)  # even while drawing pauses
             state = (None if study is None else (study.phase, study.progress.done), self.outdated)
-            start = time.monotonic()
-            resting = start < self._rest_until and study is not None and study.phase == "running"
-            if state != self.drawn_state and not resting:
+            start_time = time.monotonic()
+            is_resting = start_time < self._rest_until and study is not None and study.phase == "running"
+            if state != self.drawn_state and not is_resting:
                 self.drawn_state = state
                 self.lines = None if study is None else study.summary()
                 if study is None:
@@ -316,4 +316,4 @@ class StudyView(NotebookViewer):
                     self.body.visible = True
                     self._draw(study)
                     self._numbers.refresh()
-                self._rest_until = time.monotonic() + REST_PER_DRAW_SECOND * (time.monotonic() - start)
+                self._rest_until = time.monotonic() + REST_PER_DRAW_SECOND * (time.monotonic() - start_time)
