@@ -193,7 +193,7 @@ def _draw(plot: Plot, line_looks: Sequence[tuple[str, str, bool]], ticks: Sequen
         marker = MARKERS[k % len(MARKERS)]
         dot_renderers.append(fig.scatter("x", "y", source=source, color=colour, size=0 if dashed else 8, marker=marker))
         legend_items.append((text, [line, bars, dot_renderers[-1]]))
-    tooltips = [("racer", "@name"), (title, "@y{0.0000}"), ("standard error", "@error{0.0000}"), ("rounds", "@rounds")]
+    tooltips = [("model", "@name"), (title, "@y{0.0000}"), ("standard error", "@error{0.0000}"), ("rounds", "@rounds")]
     fig.add_tools(HoverTool(renderers=dot_renderers, tooltips=tooltips))
     legend_params: dict[str, Any] = {"orientation": "vertical", "location": "left", "spacing": 2, "glyph_width": 24}
     n_columns = legend_columns([text for text, *_ in line_looks], LEGEND_WIDTH_PX)

@@ -263,14 +263,14 @@ def marks(
     )
 
 
-def _grey_line_text(text: str, line_end: tuple[float, float], head_pixels: Sequence[tuple[float, float]]) -> str:
+def _grey_line_text(words: str, line_end: tuple[float, float], head_pixels: Sequence[tuple[float, float]]) -> str:
     """Return the words of a grey line; without what explains them, where that takes most of the line or hides a head.
 
     line_end: of the line, in pixels. head_pixels: of the racers' lines.
     """
-    line_width, words_width = line_end[0], LETTER * len(text)
+    line_width, words_width = line_end[0], LETTER * len(words)
     is_hidden = any(x > line_width - words_width and abs(y - line_end[1]) < LINE for x, y in head_pixels)
-    return text if words_width < MAX_LABEL_SHARE * line_width and not is_hidden else text.partition(":")[0]
+    return words if words_width < MAX_LABEL_SHARE * line_width and not is_hidden else words.partition(":")[0]
 
 
 def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
@@ -323,7 +323,7 @@ def _tooltips(measure: str, axis: str, has_trials: bool) -> list[tuple[str, str]
     """Return the tooltip of a point; while alphas are tried, a step need not be an iteration."""
     x_tip = [] if axis == "iterations" and (measure == "alpha" or not has_trials) else [(axis, "@x{0,0.[000]}")]
     step_tip = ("step" if has_trials else "iteration", "@step")
-    return [("racer", "$name"), step_tip, *x_tip, (MEASURES[measure].words, "@y{0.[000000]}")]
+    return [("model", "$name"), step_tip, *x_tip, (MEASURES[measure].words, "@y{0.[000000]}")]
 
 
 def _kinds(measure: str) -> list[str]:

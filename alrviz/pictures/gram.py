@@ -24,8 +24,8 @@ def gram_picture(gram: Gram, *, dark: bool = False, size: int = 420) -> Picture:
     kernel, n = gram.values.astype(np.float64), len(gram.y)
     percentile = float(np.quantile(np.abs(kernel), 0.95)) if n else 1.0
     bytes_ = np.zeros((n, n, 4), dtype=np.uint8)
-    for colour, is_coloured in ((ALIKE, kernel > 0), (UNLIKE, kernel <= 0)):
-        bytes_[is_coloured, :3] = [int(colour[j : j + 2], 16) for j in (1, 3, 5)]
+    for colour, mask in ((ALIKE, kernel > 0), (UNLIKE, kernel <= 0)):
+        bytes_[mask, :3] = [int(colour[j : j + 2], 16) for j in (1, 3, 5)]
     bytes_[..., 3] = np.rint(255 * np.sqrt(np.clip(np.abs(kernel) / (percentile or 1.0), 0.0, 1.0)))
     class_boundaries = [float(position) for position in np.flatnonzero(np.diff(gram.y)) + 1]
     line_ends = [0.0] * len(class_boundaries), [float(n)] * len(class_boundaries)

@@ -141,8 +141,8 @@ def gap_floor(gaps: Iterable[np.ndarray]) -> float | None:
     closed_gaps = [gap[: int((gap <= 0).argmax()) + 1] for gap in finite_gaps if (gap <= 0).any()]
     if not closed_gaps:
         return None
-    gaps_of_all = np.concatenate(finite_gaps)
-    smallest = float(gaps_of_all[gaps_of_all > 0].min()) if (gaps_of_all > 0).any() else 1.0
+    all_gaps = np.concatenate(finite_gaps)
+    smallest = float(all_gaps[all_gaps > 0].min()) if (all_gaps > 0).any() else 1.0
     return max(smallest / 3, *(_left_to_go(gap) for gap in closed_gaps))
 
 

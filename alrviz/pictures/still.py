@@ -215,8 +215,8 @@ class FigureDrawing:
     def _draw_scatter(self, marks: Marks) -> None:
         names = "marker", "size", "fill_color", "fill_alpha", "line_color", "line_alpha", "line_width", "angle"
         positions = self._x(marks.each("x")), self._y(marks.each("y"))
-        marks_drawn = zip(*positions, *map(marks.each, names), strict=True)
-        for x, y, kind, size, fill, opacity, line_colour, alpha, width, angle in marks_drawn:
+        mark_rows = zip(*positions, *map(marks.each, names), strict=True)
+        for x, y, kind, size, fill, opacity, line_colour, alpha, width, angle in mark_rows:
             if np.isfinite([x, y]).all() and size:
                 inks = _paint(fill, opacity), _paint(line_colour, alpha)
                 self.ink.mark(str(kind), (x, y), size, *inks, width, float(angle or 0.0))

@@ -191,9 +191,9 @@ def _grid_cell(summary_row: Mapping[Any, Any], progress: CellProgress, kind: str
 def _bar_html(bias: float, error: float, max_value: float, colour: str) -> str:
     """Return a bar: solid up to the smaller of bias and error, pale from there to the larger one."""
     percent_per_unit = 100 / (max_value or 1.0)
-    start, end = max(min(bias, error), 0.0) * percent_per_unit, max(bias, error, 0.0) * percent_per_unit
+    start, upper_width = max(min(bias, error), 0.0) * percent_per_unit, max(bias, error, 0.0) * percent_per_unit
     solid_html = f"<b style='left:0; width:{start:.1f}%; background:{colour}'></b>"
-    pale_html = f"<b style='left:{start:.1f}%; width:{end - start:.1f}%; background:{colour}; opacity:.45'></b>"
+    pale_html = f"<b style='left:{start:.1f}%; width:{upper_width - start:.1f}%; background:{colour}; opacity:.45'></b>"
     return f"<div class='sum' aria-hidden='true'>{solid_html}{pale_html}</div>"
 
 
@@ -206,7 +206,7 @@ def numbers_html(table: pd.DataFrame, kind: str) -> str:
         (definition.on_axis(definition.variance_words), definition.variance),
     ]
     columns = [*error_parts, ("error", "error"), *extra_columns]
-    column_titles = ["racer", "training size", "rounds"]
+    column_titles = ["model", "training size", "rounds"]
     column_titles += [title for text, _ in columns for title in (text, "± <abbr title='standard error'>se</abbr>")]
     body_rows = []
     for summary_row in table.to_dict("records"):
