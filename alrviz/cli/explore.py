@@ -94,7 +94,7 @@ def add_to(commands: Commands) -> None:
 
 
 def explore(options: argparse.Namespace) -> int:
-    """Serve the explorer until it is stopped."""
+    """Serve the explorer until it is stopped, or with `--check` only check it; return the exit code."""
     dataset = read(options) if options.file else None
     from alrviz.explorer import application, preload
     from alrviz.explorer.server.visitor_ids import LOCAL_SWITCH

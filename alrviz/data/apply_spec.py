@@ -121,8 +121,8 @@ def apply_features(
 ) -> NewRows:
     """Return the features of columns; the numbers of readable and unreadable values are added to `counts`."""
     sources = {feature.source for feature in features}
-    cells = {column.name: source_cells(column) for column in columns if column.name in sources}
-    values, unread = parse_features(cells, features, counts, stop)
+    cells_by_source = {column.name: source_cells(column) for column in columns if column.name in sources}
+    values, unread = parse_features(cells_by_source, features, counts, stop)
     rows = pd.DataFrame({column.name: _source_series(column) for column in columns})
     X = {
         feature.name: pd.Series(numbers, dtype=np.float64 if feature.kind == "numeric" else object)

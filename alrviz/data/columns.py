@@ -53,7 +53,12 @@ def table_columns(X: Any) -> tuple[tuple[str, ...], list[pd.Series], bool]:
 
 
 def kind_by_dtype(column: pd.Series, name: str) -> str:
-    """Return "numeric", "categorical" or "ordinal"; dates and complex numbers are a `TableError`."""
+    """Return the kind of a column by its dtype.
+
+    "ordinal" for ordered categories, "numeric" for numbers, also in an object column; else "categorical": booleans,
+    texts and, with a warning that has `name`, numbers of more digits than a float keeps apart. Raises `TableError` for
+    dates, durations and complex numbers.
+    """
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return "ordinal" if dtype.ordered else "categorical"

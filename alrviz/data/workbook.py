@@ -220,11 +220,11 @@ class _Extent:
         n_unplaced = len(CELL.findall(piece)) - len(cells)
         self.n_cells += len(cells)
         if n_unplaced > 0:
-            in_rows = [len(CELL.findall(row)) for row in piece.split(b"row")]
-            in_rows[0] += self._n_in_row
-            self._n_in_row = in_rows[-1]
-            self.n_columns = max(self.n_columns, *in_rows)
-            self.n_rows = max(self.n_rows + len(in_rows) - 1, *(int(number) for *_, number in places_in_xml), 0)
+            n_cells_by_row = [len(CELL.findall(row)) for row in piece.split(b"row")]
+            n_cells_by_row[0] += self._n_in_row
+            self._n_in_row = n_cells_by_row[-1]
+            self.n_columns = max(self.n_columns, *n_cells_by_row)
+            self.n_rows = max(self.n_rows + len(n_cells_by_row) - 1, *(int(number) for *_, number in places_in_xml), 0)
             self.n_unplaced += n_unplaced
         self.n_uncached += sum(len(pattern.findall(piece)) for pattern in UNCACHED) if b"<f" in piece else 0
 
@@ -398,8 +398,8 @@ class _Sheet:
         request.limits.check(n_rows - 1)
         for column in columns:
             column.codes = column.codes[has_cells]
-        ends = [end for _, (end, _) in sheet.merged_cell_ranges or () if end < len(has_cells)]
-        return cls(sheet.name, columns, n_rows, (np.cumsum(has_cells)[ends] - 1).tolist(), sheet.start or (0, 0))
+        merge_ends = [end for _, (end, _) in sheet.merged_cell_ranges or () if end < len(has_cells)]
+        return cls(sheet.name, columns, n_rows, (np.cumsum(has_cells)[merge_ends] - 1).tolist(), sheet.start or (0, 0))
 
     def looks_like_a_table(self) -> bool:
         """Return whether it has several columns and rows, and a column of numbers or of texts that repeat."""

@@ -218,18 +218,18 @@ class Density:
         for d, j in enumerate(self.feature_columns.tolist()):
             if self.columns[j].numeric:
                 x = numbers(j)
-                log_s = np.tile(self._smoothed(self.missing[d]), (len(x), 1))
+                log_s = np.tile(self._log_smoothed(self.missing[d]), (len(x), 1))
                 log_s[~np.isnan(x)] = self._log_sums(d, x[~np.isnan(x)])
             else:
                 has_level = codes[j] < self.columns[j].levels
                 count = np.where(has_level[:, None], self.counts[self.first[j] + np.where(has_level, codes[j], 0)], 0.0)
-                log_s = self._smoothed(count)
+                log_s = self._log_smoothed(count)
             no_votes = np.isneginf(log_s).all(axis=1, keepdims=True)
             phi = np.where(no_votes, (1 - share) * prior, _ratio(np.where(no_votes, 0.0, log_s)) - share * prior)
             z += self.w[d] * np.clip(phi, -self.MAX_ABS_PHI, self.MAX_ABS_PHI)
         return self.bias + (z if len(self.bias) > 2 else z * [0.0, 1.0])
 
-    def _smoothed(self, counts: "np.ndarray") -> "np.ndarray":
+    def _log_smoothed(self, counts: "np.ndarray") -> "np.ndarray":
         with np.errstate(divide="ignore"):
             return np.log(counts + self.m * self.totals / self.totals.sum())
 

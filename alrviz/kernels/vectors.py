@@ -119,7 +119,10 @@ def prefix_sums(previous_rows, sums):
 
 @kernel
 def suffix_sums(previous_rows, sums):
-    """Transpose of `prefix_sums`: add row i to row previous_rows[a, i], i and a descending."""
+    """Transpose of `prefix_sums`: for each a, descending, add row i to row previous_rows[a, i], i descending.
+
+    -1 is no row.
+    """
     for a in range(len(previous_rows) - 1, -1, -1):
         for i in range(previous_rows.shape[1] - 1, -1, -1):
             if previous_rows[a, i] >= 0:
@@ -129,7 +132,10 @@ def suffix_sums(previous_rows, sums):
 
 @kernel
 def differences(previous_rows, sums):
-    """Inverse of `prefix_sums`: subtract row previous_rows[a, i] from row i, i and a descending."""
+    """Inverse of `prefix_sums`: for each a, descending, subtract row previous_rows[a, i] from row i, i descending.
+
+    -1 is no row.
+    """
     for a in range(len(previous_rows) - 1, -1, -1):
         for i in range(previous_rows.shape[1] - 1, -1, -1):
             if previous_rows[a, i] >= 0:

@@ -82,11 +82,11 @@ class ConditionalTables:
 
     @property
     def tree(self) -> Tree:
-        """The tree of these tables, along which missing columns are summed."""
+        """The (at most one) parent of each column and the places of its tables in phi, to sum over missing columns."""
         return Tree.of(self.network.structure, self.network.space, self.cells)
 
     def phi(self, w: Floats) -> Floats:
-        """Return phi (S, C) = log p of weights (S, C)."""
+        """Return phi (S, C) = w - log sum exp(w), the sum over the child's levels in a group, of weights w (S, C)."""
         return _log_shares(w, np.diff(np.append(self.groups, len(w))))
 
     def adjoint(self, gradient: Floats, phi: Floats) -> Floats:

@@ -48,10 +48,11 @@ def count_stream(
     n_jobs: int | None = None,
     stop: StopToken = NEVER,
 ) -> StreamedCounts:
-    """Count the cells of tuples, of columns with these levels (a,), in one pass.
+    """Count the cells of tuples, of columns with these numbers of levels (a,), in one pass over the chunks.
 
-    It takes two passes if a row for every possible cell needs over max_bytes. Tables of passes have a row for every
-    possible cell where these are few.
+    It takes two passes, the first of which finds the seen cells, if counts of all possible cells need over max_bytes,
+    or if `tuples` are selected cells. After one pass the tables of the returned `passes` have a row for every possible
+    cell if these are few, or not many times the seen ones; otherwise for seen cells only.
     """
     space = space_of(levels, tuples)
     space_with_no_level = (

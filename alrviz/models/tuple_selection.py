@@ -206,10 +206,10 @@ def levels(
 
     Args:
         rows: the rows.
-        n_columns: a.
-        order: n.
-        score: one of SCORES, "cv", or "gain"; tuples that would raise the validation log loss are then dropped, except
-            the best one.
+        n_columns: number of columns a.
+        order: largest number of columns n of a tuple.
+        score: one of SCORES, "cv" or "gain". With "gain" only tuples that lower the validation log loss are kept, or
+            the best one if none does.
         keep: share of the candidates that is kept at each level; above 1 their number.
         hierarchy: "weak" or "strong" for level after level, each extending the kept tuples of the one before; "" for
             all tuples of n columns at once.

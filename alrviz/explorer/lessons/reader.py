@@ -273,7 +273,7 @@ def _check_gaps(field: _Field, options: tuple[Option, ...]) -> None:
 
 
 def _read_answer(field: _Field, kind: str, options: tuple[Option, ...], page: str) -> Answer:
-    """Return the answer, checked against the kind of the question, its options and the page."""
+    """Return the measure that answers a question, and its arguments; they must fit its kind, options and page."""
     fields = field.fields("answer", ("measure", "of"))
     name = fields["measure"].choice(MEASURES)
     measure = MEASURES[name]

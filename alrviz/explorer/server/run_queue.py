@@ -211,8 +211,8 @@ class Shares:
     Rejected: the pools of loky and pebble and semaphores, which serve first come, first served.
     """
 
-    def __init__(self, start_time: float):
-        self._last_charge = start_time
+    def __init__(self, current_time: float):
+        self._last_charge = current_time
         self._seconds: dict[str, float] = {}
         self._addresses: dict[str, str] = {}
         self._active_owners: dict[str, set[str]] = {}

@@ -155,7 +155,10 @@ class _StoredValues:
         self._total = 0
 
     def store(self, event: dict[str, Any], n_buffer_bytes: int, document: Document) -> None:
-        """Count an event's value in place of the property's earlier one; `MessageRefused` beyond the limit."""
+        """Count the bytes of an event's value in place of the property's earlier one, or add them if it is streamed.
+
+        Beyond the limit, models that have left `document` are dropped; `MessageRefused` if that does not suffice.
+        """
         model = event.get("model")
         key = (str(model.get("id")) if isinstance(model, dict) else "", str(event.get("attr")))
         size = _size({name: value for name, value in event.items() if name != "model"}) + n_buffer_bytes

@@ -148,7 +148,8 @@ class DensityObjective(FitObjective):
         """Return the features of the validation rows at the bandwidths of `features`, on grids of `spacing` (D_num,);
         None without such rows.
 
-        previous: features at other bandwidths, as in `DensityFeatures.rows`.
+        spacing: of grids to keep; None for those that suit the bandwidths. previous: features of the validation rows
+        from an earlier call, reused where bandwidth and grid are the same.
         """
         rows = self.validation
         if rows is None:

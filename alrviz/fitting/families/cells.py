@@ -86,6 +86,9 @@ class CellFamily(Family):
         super().__init_subclass__(**options)
         cls.estimator = f"alrviz.estimators.cells.{cls.__name__}Classifier"  # made there if it is not written out
         overrides = vars(cls).keys()
+        if "params" in overrides and (absent := [name for name in TABLES if name not in cls.params]):
+            raise TypeError(f"{cls.__name__}.params has no {', '.join(absent)}, which every family of cells needs; "
+                            "expected that it ends with **TABLES")  # fmt: skip
         # Learning row by row counts all tuples of one order: it would ignore other `tuples` and whatever `make`
         # changes. `make_stream` does not call `make` either.
         if {"tuples", "all_tuples", "make"} & overrides and "learns_rows" not in overrides:
@@ -227,7 +230,7 @@ class WeightedFamily(CellFamily):
 
     paper = _PAPER
     smooths = True
-    _labels: ClassVar[Mapping[str, str]]
+    _label_by_scale: ClassVar[Mapping[str, str]]
 
     def check_together(self, params: Mapping[str, Any]) -> None:
         """Raise `RecipeError` if these parameters exclude each other; the message names values that do not."""
@@ -272,7 +275,7 @@ class WeightedFamily(CellFamily):
 
     def label(self, params: Mapping[str, Any]) -> str:
         """Return the label of the scale if it has one."""
-        return self._labels.get(params["scale"], self.name)
+        return self._label_by_scale.get(params["scale"], self.name)
 
     def title(self, params: Mapping[str, Any]) -> str:
         """Return order, start, loss, penalty, sharing, bounds and solver in one line."""
@@ -321,7 +324,7 @@ class LR(WeightedFamily):
         "center": LINEAR["center"].among(0, "anje", "shares"),
         "start": LINEAR["start"].among("zero", "anje", "random"),
     }
-    _labels: ClassVar[Mapping[str, str]] = {"diagonal": "diagonal", "diagonal-adaptive": "adaptive"}
+    _label_by_scale: ClassVar[Mapping[str, str]] = {"diagonal": "diagonal", "diagonal-adaptive": "adaptive"}
     colours: ClassVar[Mapping[str, str]] = {"lr": "#D55E00", "diagonal": "#E69F00", "adaptive": "#CC79A7"}
     aliases: ClassVar[Mapping[str, str]] = {
         "diagonal": 'Recipe("lr", scale="diagonal")',
@@ -355,7 +358,7 @@ class ALR(WeightedFamily):
         "alpha": replace(LINEAR["alpha"], default=1.0),
         "penalty": replace(LINEAR["penalty"], default="w"),
     }
-    _labels: ClassVar[Mapping[str, str]] = {"theta-gamma": "alrj"}
+    _label_by_scale: ClassVar[Mapping[str, str]] = {"theta-gamma": "alrj"}
     colours: ClassVar[Mapping[str, str]] = {"alr": "#0072B2", "alrj": "#56B4E9", "wanbiac": "#0072B2"}
     aliases: ClassVar[Mapping[str, str]] = {
         "wanbiac": 'Recipe("alr", order=1)',

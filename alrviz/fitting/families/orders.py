@@ -39,7 +39,7 @@ class HierarchicalFamily(WeightedFamily):
     """
 
     learns_rows = ""
-    _labels: ClassVar[Mapping[str, str]] = {}
+    _label_by_scale: ClassVar[Mapping[str, str]] = {}
 
     def all_tuples(self, params: Mapping[str, Any]) -> AllOrders:
         """Return all tuples of one to n columns."""

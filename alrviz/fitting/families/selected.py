@@ -80,7 +80,7 @@ class SelectiveALR(ALR):
     colours: ClassVar[Mapping[str, str]] = {"salr": "#994477"}
     aliases: ClassVar[Mapping[str, str]] = {"selectivealr": 'Recipe("salr")'}
     smooths = False  # tuples are chosen by their own cells
-    _labels: ClassVar[Mapping[str, str]] = {}
+    _label_by_scale: ClassVar[Mapping[str, str]] = {}
 
     def title(self, params: Mapping[str, Any]) -> str:
         """Return alr's line, and the share that is kept."""

@@ -49,33 +49,37 @@ def choose(params: Mapping[str, Any], room: float) -> SolverChoice:
     if solver == "lbfgsb":
         return SolverChoice(solver, requested, reason, 2 * requested + _VECTORS[solver], not auto)
     if solver == "tron":
-        memory = next((m for m in range(requested, 0, -1) if _of_tron(m) <= room), 0)
-        if memory >= min(MIN_CORRECTIONS, requested) or not auto:
-            shortened = _with_shortage(solver, memory, requested, reason)
-            return SolverChoice(solver, memory, shortened, _of_tron(memory), not auto and memory == requested)
+        n_corrections = next((m for m in range(requested, 0, -1) if _tron_vectors(m) <= room), 0)
+        if n_corrections >= min(MIN_CORRECTIONS, requested) or not auto:
+            shortened = _with_shortage(solver, n_corrections, requested, reason)
+            return SolverChoice(
+                solver, n_corrections, shortened, _tron_vectors(n_corrections), not auto and n_corrections == requested
+            )
         solver, reason = "lbfgs", "lbfgs instead of tron: max_memory leaves no room for its inner loop"
     if solver != "lbfgs":
         return SolverChoice(solver, 0, reason, _VECTORS.get(solver, 0), not auto)
-    # max_iter does not decide what runs, though a short fit fills less memory: its steps must be the first of a long
-    # one.
-    memory = int(max(0, min(requested, room)))  # a correction is two vectors of float32
-    if memory < min(MIN_CORRECTIONS, requested):
+    # max_iter does not decide what runs, though a short fit fills less memory: its steps must be those of a long one.
+    n_corrections = int(max(0, min(requested, room)))  # a correction is two vectors of float32
+    if n_corrections < min(MIN_CORRECTIONS, requested):
         return _without_memory(params, room)
-    shortened, vectors = _with_shortage(solver, memory, requested, reason), min(memory, params["max_iter"])
-    return SolverChoice(solver, memory, shortened, vectors, not auto and memory == requested)
+    shortened, vectors = (
+        _with_shortage(solver, n_corrections, requested, reason),
+        min(n_corrections, params["max_iter"]),
+    )
+    return SolverChoice(solver, n_corrections, shortened, vectors, not auto and n_corrections == requested)
 
 
-def _of_tron(memory: int) -> int:
+def _tron_vectors(n_corrections: int) -> int:
     """Return tron's vectors: corrections, or pairs of two inner loops in their place; its metric, and a product with
     it.
     """
-    return max(memory, 2 * min(MAX_PAIRS, memory)) + 2
+    return max(n_corrections, 2 * min(MAX_PAIRS, n_corrections)) + 2
 
 
-def _with_shortage(solver: str, memory: int, requested: int, reason: str) -> str:
-    if memory == requested:
+def _with_shortage(solver: str, n_corrections: int, requested: int, reason: str) -> str:
+    if n_corrections == requested:
         return reason
-    return f"{solver}, with {memory} corrections instead of {requested}: max_memory leaves no room for more"
+    return f"{solver}, with {n_corrections} corrections instead of {requested}: max_memory leaves no room for more"
 
 
 def _without_memory(params: Mapping[str, Any], room: float) -> SolverChoice:

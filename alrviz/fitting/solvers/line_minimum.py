@@ -57,7 +57,7 @@ def exact_step(
         _, slope, curvature = line.at(0.0)
         trials += 1
         t = -slope / curvature if curvature > 0.0 and slope < 0.0 else -line.value / line.slope or 1.0
-    min_decrease = 0.0 if convex else SUFFICIENT_DECREASE * line.slope
+    required_slope = 0.0 if convex else SUFFICIENT_DECREASE * line.slope
     ceiling = line.value + ROUNDING_TOL * abs(line.value)
     while trials < MAX_TRIALS:
         value, slope, curvature = line.at(t)
@@ -65,7 +65,7 @@ def exact_step(
         if not math.isfinite(value) or not math.isfinite(slope):
             high, t = t, 0.5 * (low + t)
             continue
-        is_lower = value <= ceiling + t * min_decrease
+        is_lower = value <= ceiling + t * required_slope
         if abs(slope) <= max_slope and (is_lower or (convex and slope <= 0.0)):
             return t, trials
         if slope < 0.0 and (is_lower or convex):

@@ -60,7 +60,7 @@ class Axis:
 
     @property
     def length(self) -> float:
-        """Distance between its ends."""
+        """high - low, in the column's unit, or as a number of levels."""
         return self.high - self.low
 
     def widened(self, min_length: float) -> "Axis":

@@ -108,12 +108,12 @@ def _means(frame: "pd.DataFrame") -> Row:
 
 
 def table(
-    study: Study, measure: str, lines: "pd.DataFrame | None" = None, *, complete_only: bool = False
+    study: Study, measure: str, summary: "pd.DataFrame | None" = None, *, complete_only: bool = False
 ) -> "pd.DataFrame":
     """Return the means of a measure: a row for each data set, a column for each recipe (by its short name).
 
-    lines: the study's summary, if it is already computed. complete_only: give NaN where a fit is missing or has failed,
-    as such a mean is over other folds than its neighbours.
+    summary: the study's, if it is already computed. complete_only: give NaN where a fit is missing or has failed, as
+    such a mean is over other folds than its neighbours.
 
     Raises:
         RecipeError: if the measure is not one of `COMPARED`.
@@ -121,10 +121,10 @@ def table(
     if measure not in COMPARED:
         names = ", ".join(COMPARED)
         raise RecipeError(f"measure {measure!r} is not known; expected one of {names}{nearest(measure, COMPARED)}")
-    lines = study.summary() if lines is None else lines
+    summary = study.summary() if summary is None else summary
     if complete_only:
-        lines = lines.assign(**{measure: lines[measure].where(lines["fits"] == fits_each(study))})
-    return lines.pivot(index="data", columns="name", values=measure).reindex(
+        summary = summary.assign(**{measure: summary[measure].where(summary["fits"] == fits_each(study))})
+    return summary.pivot(index="data", columns="name", values=measure).reindex(
         index=[dataset.name for dataset in study.datasets.values()], columns=list(study.names)
     )
 
@@ -135,16 +135,16 @@ def fits_each(study: Study) -> int:
 
 
 def pairs(
-    study: Study, measure: str = "log_loss", digits: int | None = None, lines: "pd.DataFrame | None" = None
+    study: Study, measure: str = "log_loss", digits: int | None = None, summary: "pd.DataFrame | None" = None
 ) -> "pd.DataFrame":
     """Return a row for each pair of recipes: wins, draws, losses of the first over the data sets, p of the sign test.
 
     digits: values equal after rounding are draws. `ratio` is the geometric mean of the first recipe's values over the
-    second's (where both are positive). Only data sets with all fits of both count. `lines` as for `table`.
+    second's (where both are positive). Only data sets with all fits of both count. `summary` as for `table`.
     """
     import pandas as pd
 
-    means = table(study, measure, lines, complete_only=True)
+    means = table(study, measure, summary, complete_only=True)
     rows = []
     for a, b in combinations(study.names, 2):
         outcome = win_draw_loss(means[a], means[b], digits)
@@ -153,14 +153,14 @@ def pairs(
     return pd.DataFrame(rows)
 
 
-def ranks(study: Study, measure: str = "log_loss", lines: "pd.DataFrame | None" = None) -> "pd.DataFrame":
+def ranks(study: Study, measure: str = "log_loss", summary: "pd.DataFrame | None" = None) -> "pd.DataFrame":
     """Return a row for each recipe: mean rank over the data sets (1 is best), geometric mean ratio to the first.
 
-    Only data sets with all fits count (NaN without any). `lines` as for `table`.
+    Only data sets with all fits count (NaN without any). `summary` as for `table`.
     """
     import pandas as pd
 
-    means = table(study, measure, lines, complete_only=True)
+    means = table(study, measure, summary, complete_only=True)
     first = means[study.names[0]]
     ratios = [geometric_mean_ratio(means[name], first) for name in study.names]
     return pd.DataFrame({"name": study.names, "rank": mean_ranks(means), "ratio": ratios})

@@ -24,9 +24,9 @@ def complete_losses(study: Study, by: str) -> "pd.DataFrame":
         return pd.DataFrame()
     fits = succeeded(frame[frame[by].notna()])
     models = {{"racer": task.racer, **study.about(task.racer)}[by] for task in study.tasks}
-    expected_models = sorted(models - {None} - failures(study, by).keys())  # a fold is complete once all have it
+    remaining_models = sorted(models - {None} - failures(study, by).keys())  # a fold is complete once all have it
     table = fits.pivot(index=["repeat", "fold"], columns=by, values="log_loss")
-    table = table.reindex(columns=expected_models).dropna()
+    table = table.reindex(columns=remaining_models).dropna()
     return table if len(table) else pd.DataFrame()
 
 

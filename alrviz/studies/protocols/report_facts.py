@@ -81,8 +81,8 @@ class ReportFacts:
         if self.effects is None:
             return columns
         singles = self.ranking.tuples[self.ranking.order == 1]
-        first = [name for members in singles for name in members if name in columns]
-        return [*first, *(name for name in columns if name not in first)]
+        ranked_columns = [name for members in singles for name in members if name in columns]
+        return [*ranked_columns, *(name for name in columns if name not in ranked_columns)]
 
     @cached_property
     def groups(self) -> dict[str, pd.DataFrame]:

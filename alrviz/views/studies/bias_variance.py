@@ -191,9 +191,9 @@ def _bar(bias: float, error: float, max_value: float, colour: str) -> str:
     """Return a bar: solid up to the smaller of bias and error, pale from there to the larger one."""
     scale = 100 / (max_value or 1.0)
     low, high = max(min(bias, error), 0.0) * scale, max(bias, error, 0.0) * scale
-    solid = f"<b style='left:0; width:{low:.1f}%; background:{colour}'></b>"
-    range_html = f"<b style='left:{low:.1f}%; width:{high - low:.1f}%; background:{colour}; opacity:.45'></b>"
-    return f"<div class='sum' aria-hidden='true'>{solid}{range_html}</div>"
+    solid_html = f"<b style='left:0; width:{low:.1f}%; background:{colour}'></b>"
+    pale_html = f"<b style='left:{low:.1f}%; width:{high - low:.1f}%; background:{colour}; opacity:.45'></b>"
+    return f"<div class='sum' aria-hidden='true'>{solid_html}{pale_html}</div>"
 
 
 def numbers_html(table: pd.DataFrame, kind: str) -> str:
@@ -205,7 +205,7 @@ def numbers_html(table: pd.DataFrame, kind: str) -> str:
         (definition.on_axis(definition.variance_words), definition.variance),
     ]
     columns = [*parts, ("error", "error"), *extra]
-    heads = ["racer", "training size", "rounds"]
+    heads = ["model", "training size", "rounds"]
     heads += [title for words, _ in columns for title in (words, "± <abbr title='standard error'>se</abbr>")]
     body_rows = []
     for line in table.to_dict("records"):

@@ -149,7 +149,7 @@ class CompareView(StudyView):
         lines = study.summary()
         texts = [to_latex(latex_frame(study, lines, self.measure))]
         if len(study.recipes) > 1:
-            texts.append(to_latex(pairs(study, self.measure, lines=lines)[PAIR_COLUMNS]))
+            texts.append(to_latex(pairs(study, self.measure, summary=lines)[PAIR_COLUMNS]))
         return "\n".join(texts)
 
 
@@ -258,7 +258,7 @@ def pairs_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = F
     """Return the table of wins, draws and losses of row against column recipes, with p of the sign test."""
     if len(study.recipes) < 2:
         return ""
-    by_names = {(line.a, line.b): line for line in pairs(study, measure, lines=lines).itertuples()}
+    by_names = {(line.a, line.b): line for line in pairs(study, measure, summary=lines).itertuples()}
     titles = names_html(study.names, _labels(study), dark)
     body_rows = []
     for a, title in zip(study.names[:-1], titles[:-1], strict=True):
@@ -320,7 +320,7 @@ def _best(study: "Study", lines: pd.DataFrame, measure: str, table: pd.DataFrame
         value = value_text(only[measure], measure)
         sentence = f"Lowest {words} on {safe(only['data'], 60)}: {name}, {value}"
         return f"{sentence}. Whether that is chance, only several data sets tell."
-    compared = pairs(study, measure, lines=lines)
+    compared = pairs(study, measure, summary=lines)
     pair = next(line for line in compared.itertuples() if {line.a, line.b} == {best["name"], second["name"]})
     wins, losses = (pair.wins, pair.losses) if pair.a == best["name"] else (pair.losses, pair.wins)
     draws_text = f", {pair.draws} equal" if pair.draws else ""

@@ -168,12 +168,12 @@ class PathView(StudyView):
 
     def _offer(self, study: "Study") -> None:
         """Update the menu of paths and the slider of alphas to those of the study."""
-        names = {name: k for k, name in enumerate(path_names(study))}
+        path_by_name = {name: k for k, name in enumerate(path_names(study))}
         with self._offering:
-            if self.path >= len(names):
+            if self.path >= len(path_by_name):
                 self.path = 0
-            if self._paths.options != names:
-                self._paths.param.update(options=names, value=self.path, visible=len(names) > 1)
+            if self._paths.options != path_by_name:
+                self._paths.param.update(options=path_by_name, value=self.path, visible=len(path_by_name) > 1)
         self.slider.offer(alphas_of(study), self.current_alpha)
 
     @property

@@ -78,7 +78,7 @@ def run_html(player: FitPlayer, outdated: bool) -> str:
     if np.isfinite(values["heldout"]):
         words.append(f"test {number(values['heldout'])}")
     if np.isfinite(values["error"]):
-        words.append(_right_of_rows(values["error"], racer.run.trace.heldout_rows))
+        words.append(_accuracy_of_rows_html(values["error"], racer.run.trace.heldout_rows))
     end = racer.run.outcome
     outcome_html = (
         f"; <abbr title='{safe(end.sentence)}'>{safe(end.code)}</abbr>" if end is not None and player.ended else ""
@@ -103,7 +103,7 @@ def peer_html(name: str, peer: PeerFit) -> str:
         return "<p class='quiet'>&nbsp;</p>"
     words = []
     if np.isfinite(fit.error):
-        words.append(_right_of_rows(fit.error, fit.heldout_rows))
+        words.append(_accuracy_of_rows_html(fit.error, fit.heldout_rows))
     if np.isfinite(fit.log_loss):
         words.append(f"log loss {number(fit.log_loss)}")
     if fit.rows:
@@ -135,7 +135,7 @@ def dlr_html(tab: "DlrState") -> str:
     words = [f"{loss_words(bandwidth, values['nll'])} per training row"]
     words += [f"validation {number(values['validation'])}"] if np.isfinite(values["validation"]) else []
     if np.isfinite(values["error"]):
-        words.append(_right_of_rows(values["error"], trace.heldout_rows))
+        words.append(_accuracy_of_rows_html(values["error"], trace.heldout_rows))
     words += _peer_texts(tab)
     iteration_html = f"<span class='quiet'>iteration {tab.player.place:,}:</span>"
     return f"<p><b>dlr</b> {iteration_html} {', '.join(words)}{warning}</p>{_no_scale_html(tab)}"
@@ -169,9 +169,9 @@ def _peer_texts(tab: "DlrState") -> list[str]:
         return []
     rows, words = fit.heldout_rows, []
     if fit.name != TRUTH:
-        words.append(f"{safe(tab.menus.peer_label, 60)} {_right(fit.error, rows)}")
+        words.append(f"{safe(tab.menus.peer_label, 60)} {_accuracy_html(fit.error, rows)}")
     if np.isfinite(tab.peer.best_error):
-        words.append(f"<abbr title='{_BEST_HINT}'>{BEST}</abbr> {_right(tab.peer.best_error, rows)}")
+        words.append(f"<abbr title='{_BEST_HINT}'>{BEST}</abbr> {_accuracy_html(tab.peer.best_error, rows)}")
     return words
 
 
@@ -187,7 +187,7 @@ def _drawn_html(frame: "DlrFrame", recipe: Recipe) -> str:
     )
 
 
-def _right(error: float, rows: float) -> str:
+def _accuracy_html(error: float, rows: float) -> str:
     """Return the accuracy with its 95 % interval."""
     if rows < 1:  # runs stored by earlier versions lack the number of test rows
         return f"<b>{100 * (1 - error):.1f} %</b>"
@@ -198,8 +198,8 @@ def _right(error: float, rows: float) -> str:
     return f"<b>{100 * (1 - error):.1f} %</b> ({interval_html})"
 
 
-def _right_of_rows(error: float, rows: float) -> str:
-    return f"{_right(error, rows)} of {rows:,.0f} test rows right"
+def _accuracy_of_rows_html(error: float, rows: float) -> str:
+    return f"{_accuracy_html(error, rows)} of {rows:,.0f} test rows right"
 
 
 def dlr_script(tab: "DlrState") -> str:

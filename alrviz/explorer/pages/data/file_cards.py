@@ -128,7 +128,7 @@ class RefusalCard:
         session.subscribe(lambda *_: self.show(), ["refusal", "problem"])
 
     def show(self) -> None:
-        """Show the file's first lines and advice."""
+        """Show the refused file's first lines and advice; hide the card if there is none, or its notice was closed."""
         refusal = self._session.table.refusal
         self.panel.visible = refusal is not None
         if refusal is None:

@@ -26,7 +26,7 @@ def missing_text(tokens: tuple[str, ...]) -> str:
 
 
 def missing_tokens(text: str) -> tuple[str, ...]:
-    """Return the tokens of such a text; an empty cell is always one of them."""
+    """Return the missing tokens in the field's text (inverse of `missing_text`); the empty cell is always the first."""
     words = ["" if word == _EMPTY else word for word in text.split()]
     return tuple(dict.fromkeys(["", *words]))
 

@@ -54,14 +54,14 @@ def compare_readings(current: "Table", alternative: "Table", doubted: Sequence[s
     differing_columns = [
         k
         for k in range(len(current.values))
-        if current.names[k] != alternative.names[k] or _differing_rows(current, alternative, k).any()
+        if current.names[k] != alternative.names[k] or _differs_by_row(current, alternative, k).any()
     ]
     doubted_columns = [k for k in differing_columns if current.names[k] in doubted] or differing_columns
     columns = sorted(
         dict.fromkeys((*doubted_columns, *differing_columns, *range(len(current.values)))),
         key=lambda k: k not in doubted_columns,
     )[:MAX_COLUMNS]
-    differs = np.logical_or.reduce([_differing_rows(current, alternative, k) for k in columns])
+    differs = np.logical_or.reduce([_differs_by_row(current, alternative, k) for k in columns])
     rows = np.flatnonzero(differs)[:MAX_ROWS] if differs.any() else np.arange(min(MAX_ROWS, current.n_rows))
     columns.sort()
     names = frozenset(place for place, k in enumerate(columns) if current.names[k] != alternative.names[k])
@@ -69,7 +69,7 @@ def compare_readings(current: "Table", alternative: "Table", doubted: Sequence[s
         (i, place)
         for place, k in enumerate(columns)
         for i, row in enumerate(rows)
-        if _differing_rows(current, alternative, k)[row]
+        if _differs_by_row(current, alternative, k)[row]
     )
     return _part(current, columns, rows, names, cells), _part(alternative, columns, rows, names, cells)
 
@@ -89,7 +89,7 @@ def _part(
     )
 
 
-def _differing_rows(current: "Table", alternative: "Table", position: int) -> np.ndarray:
+def _differs_by_row(current: "Table", alternative: "Table", position: int) -> np.ndarray:
     """Return whether a column's value differs between both readings, for each row (N,)."""
     first, second = current.values[position].series, alternative.values[position].series
     if all(not isinstance(series.dtype, pd.CategoricalDtype) for series in (first, second)):
