@@ -131,9 +131,8 @@ def to_loss(name: str, train: Encoded, test: Encoded, options: argparse.Namespac
     """Print and yield a row a number of passes."""
     limit = options.limit
     cells = estimate(recipe_of(options.order, 1.0), TableShape(train)).cells_seen
-    answer = in_child(
-        vowpal, Rows.from_encoded(train), Rows.of(test), options.order, cells, limit, limit=8.0 * limit + 120.0
-    )
+    rows_of_both = Rows.from_encoded(train), Rows.from_encoded(test)
+    answer = in_child(vowpal, *rows_of_both, options.order, cells, limit, limit=8.0 * limit + 120.0)
     if answer.reason:
         print(f"{name}: Vowpal Wabbit: {answer.reason}\n")
         return
