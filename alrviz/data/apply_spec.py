@@ -104,16 +104,16 @@ def read_by_spec(source: Any, spec: ParseSpec, request: ReadRequest) -> RawTable
     raw = read_in_layout(source, spec, request)
     notes, columns = list(raw.notes), {column.name: column for column in raw.columns}
     specs = match_columns(raw, spec, request.options, notes)
-    values, counts = list[Values](), Counts()
+    typed_columns, counts = list[Values](), Counts()
     for column_spec in specs:
         request.stop.check()
         column = columns[column_spec.source]
         column = column.filled_cells if column_spec.fill_down else column
-        read, bad = read_column(column, column_spec)
+        typed_column, is_unreadable = read_column(column, column_spec)
         # Levels that are numbers in the spec's table are compared as numbers: 1.10 is 1.1, whatever its text.
-        values.append(replace(read, texts=None) if column_spec.kind == "categorical" else read)
+        typed_columns.append(replace(typed_column, texts=None) if column_spec.kind == "categorical" else typed_column)
         if not column_spec.part:
-            parsed = read.series.to_numpy(), bad
+            parsed = typed_column.series.to_numpy(), is_unreadable
             counts[column.name] = ParseErrorCounts.count_rows(source_cells(column), column_spec, parsed, {})
     used_columns = {column.source for column in specs if column.kind != "ignore"}
     check_counts({name: count for name, count in counts.items() if name in used_columns}, "the spec's table")
@@ -121,7 +121,7 @@ def read_by_spec(source: Any, spec: ParseSpec, request: ReadRequest) -> RawTable
     if extra_names := [name for name in columns if name not in spec.sources]:
         columns_text = plural(len(extra_names), "column is", "columns are")
         notes.append(f"{columns_text} not in the spec and left out: {listed(extra_names)}")
-    return replace(raw, columns=values, notes=notes, kinds={})
+    return replace(raw, columns=typed_columns, notes=notes, kinds={})
 
 
 def match_columns(raw: RawTable, spec: ParseSpec, options: ReadOptions, notes: list[str]) -> list[ColumnSpec]:

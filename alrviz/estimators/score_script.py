@@ -60,10 +60,10 @@ def safe_names(names: Sequence[Any]) -> list[Any]:
     """Return `safe_cell` of column names; if two become equal, the changed one gets a number."""
     originals, cells = set(names), dict[Any, None]()
     for name in names:
-        cell = base = safe_cell(name)
-        count = 2
+        cell = safe_name = safe_cell(name)
+        suffix = 2
         while cell in cells or (cell != name and cell in originals):
-            cell, count = f"{base} ({count})", count + 1
+            cell, suffix = f"{safe_name} ({suffix})", suffix + 1
         cells[cell] = None
     return list(cells)
 
@@ -184,7 +184,7 @@ class Model:
             columns_with_unseen = [
                 (column, codes[j] == column.levels, values[j].to_pylist()) for j, column in enumerate(self.columns)
             ]
-            for i, best in enumerate(z.argmax(axis=1).tolist()):
+            for i, best_class in enumerate(z.argmax(axis=1).tolist()):
                 unseen_notes = [*self.unread.get(begin + i, ())]
                 unseen_notes += [
                     f"{column.name}={cells[i]}"
@@ -192,7 +192,7 @@ class Model:
                     if no_level[i] and not column.is_missing(cells[i])
                 ]
                 unseen_cell = safe_cell("; ".join(unseen_notes))
-                yield [begin + i + 1, safe_cell(self.classes[best]), *numbers[i].tolist(), unseen_cell]
+                yield [begin + i + 1, safe_cell(self.classes[best_class]), *numbers[i].tolist(), unseen_cell]
 
 
 def _softmax(z: "np.ndarray") -> "np.ndarray":
@@ -272,7 +272,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     order.add_argument("--month-first", dest="dayfirst", action="store_const", const=False, help="5/6/2020 is 6 May")
     parser.add_argument("--delimiter", help="of the CSV (default: as in the model's table, else a comma)")
     options = parser.parse_args(arguments)
-    text = io.StringIO()
+    output = io.StringIO()
     try:
         model = Model(options.model)
         table = read_rows(options.rows, model.spec, ReadOptions(delimiter=options.delimiter))
@@ -281,18 +281,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stderr.write(f"score: {NO_SPEC}\n")
         if not table.num_rows:
             raise ValueError(f"{options.rows} has no rows to predict; a line of names and a row at least were expected")
-        csv.writer(text, lineterminator="\n").writerows(model.predictions(table))
+        csv.writer(output, lineterminator="\n").writerows(model.predictions(table))
         for column, count in model.counts.items():
             if count.bad:
-                values = plural(count.bad, "value")
-                sys.stderr.write(f"score: {values} of {column!r} cannot be read: missing; 'unseen' names them\n")
+                values_text = plural(count.bad, "value")
+                sys.stderr.write(f"score: {values_text} of {column!r} cannot be read: missing; 'unseen' names them\n")
         if options.out:
-            Path(options.out).write_text(text.getvalue(), encoding="utf-8", newline="")
+            Path(options.out).write_text(output.getvalue(), encoding="utf-8", newline="")
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:  # arrow's errors are ValueErrors and KeyErrors
         sys.stderr.write(f"score: {error}\n")
         return 2
     if not options.out:
-        sys.stdout.write(text.getvalue())
+        sys.stdout.write(output.getvalue())
     return 0
 
 
