@@ -75,6 +75,7 @@ PACKERS: dict[bytes, tuple[str, Callable[[BinaryIO], Any]]] = {
     b"\xfd7zXZ": ("xz", lzma.LZMAFile),
     b"\x28\xb5\x2f\xfd": ("Zstandard", lambda file: pa.CompressedInputStream(file, "zstd")),
 }
+PARQUET_START = b"PAR1"
 MAX_PATH_LENGTH = 4096  # characters of a path on any system
 FILE_TYPES = {
     stat.S_ISDIR: "a folder",
@@ -282,7 +283,7 @@ def sniff_format(data: Buffer) -> str:
 
     Raises `TableError` for a format that is no table, such as PDF.
     """
-    if data.startswith(b"PAR1"):
+    if data.startswith(PARQUET_START):
         return "parquet"
     if data.startswith(WORKBOOK_STARTS):
         return "workbook"

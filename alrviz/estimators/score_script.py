@@ -34,7 +34,7 @@ from alrviz.data.options import ReadOptions
 from alrviz.data.parse_cells import Counts, check_counts, parse_features, source_column
 from alrviz.data.parse_spec import NO_SPEC, ParseSpec
 from alrviz.data.parse_values import LevelCodes, distinct_names
-from alrviz.data.source import FORMAT_NAMES, load_bytes, sniff_format
+from alrviz.data.source import FORMAT_NAMES, PARQUET_START, load_bytes, sniff_format
 from alrviz.data.text import DETECTED, ReadRequest, TextColumn
 from alrviz.errors import plural
 from alrviz.estimators.score_forms import FORMS
@@ -236,8 +236,19 @@ def read_text(data: bytes, spec: ParseSpec, options: ReadOptions = DETECTED) -> 
     return pa.table(columns)
 
 
+def _is_parquet(path: str) -> bool:
+    """Return whether a path is that of a Parquet file which is not packed; False for a path that cannot be opened."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(PARQUET_START)) == PARQUET_START
+    except (OSError, ValueError):  # `load_bytes` explains it
+        return False
+
+
 def read_rows(path: str, spec: ParseSpec, options: ReadOptions = DETECTED) -> "pa.Table":
     """Return the columns of a Parquet file, or those of a delimited text, with every cell as text."""
+    if _is_parquet(path):  # by its path: its bytes need not be in memory beside the table
+        return pyarrow.parquet.ParquetFile(path).read()
     data, _ = load_bytes(path, ReadRequest(options))
     kind = sniff_format(data)
     if kind == "parquet":

@@ -41,9 +41,6 @@ class Racer:
     repeat the values of iteration 0 in all other columns.
 
     Attributes:
-        name, label: the racer's short name, and its family's label. alpha: of the recipe. bounded: whether weights are.
-        key: equal for racers that minimise the same function.
-        heldout: losses (rows,) of single test rows at the end; None until `score_heldout`.
         columns: values of the steps that were read and may be shown; views of growing buffers, so that a tick of a long
             race copies only its new steps.
         limit: last iteration that may be shown; None for all.
@@ -106,7 +103,7 @@ class Racer:
                 self._buffers[name] = buffer = np.concatenate([buffer, np.empty(stop, buffer.dtype)])
             is_field = name in _STEP_FIELDS
             buffer[first:stop] = [getattr(step, name) if is_field else step.extra.get(name, np.nan) for step in steps]
-            for row in (first + k for k, step in enumerate(steps) if step.kind == "search" and first + k):
+            for row in (first + row for row, step in enumerate(steps) if step.kind == "search" and first + row):
                 if np.isnan(buffer[row]):  # not measured; the weights have not changed
                     buffer[row] = buffer[row - 1]
         self.n_read = stop
@@ -227,6 +224,7 @@ class RaceReader:
         self.head = 0
         self.last_shown = 0
         self.to_zero = False
+        self._outcomes: list[Outcome | None] = []  # for which `to_zero` was computed
         self.limit: int | None = None
         if limit is not None:
             self.end_at(limit)
@@ -290,7 +288,10 @@ class RaceReader:
     def pull(self) -> int:
         """Read new steps and outcomes, and update `to_zero`; return the number of steps."""
         n_new = sum([racer.pull() for racer in self.racers])
-        self.to_zero = self.to_zero or falls_to_zero(racer.summary() for racer in self.racers)
+        outcomes = [racer.outcome for racer in self.racers]
+        if not self.to_zero and (n_new or outcomes != self._outcomes):  # a summary reads the whole trace
+            self._outcomes = outcomes
+            self.to_zero = falls_to_zero(racer.summary() for racer in self.racers)
         return n_new
 
     def follow(self, speed: float = 1.0, replay: bool = False) -> bool:
@@ -324,13 +325,13 @@ class RaceReader:
 
     def curves(self) -> list[RacerCurve]:
         """Curves of the picture: up to the head, and faintly up to the furthest step shown."""
-        lowest, curves = self._best(), []
+        best, curves = self._best(), []
         for racer in self.racers:
             step_column = {"step": np.arange(len(racer))} if racer.alphas else {}  # rows that are no iterations
             columns = {name: column[: self.last_shown + 1] for name, column in (racer.columns | step_column).items()}
             rows, upto = racer.run.trace.rows or 1.0, self.head if self.head < self.last_shown else None
             curve = RacerCurve(
-                name=racer.name, label=racer.label, columns=columns, rows=rows, best=lowest[racer.key], upto=upto
+                name=racer.name, label=racer.label, columns=columns, rows=rows, best=best[racer.key], upto=upto
             )
             curves.append(curve)
         return curves
