@@ -105,16 +105,16 @@ class PageQueue:
         self._places = None
         if not self._tickets:
             return
-        self._count()
+        self._decay_page_counts()
         ticket = self._in_order()[0]
         self._tickets.remove(ticket)
         self._recent_pages[ticket.address] = self._recent_pages.get(ticket.address, 0.0) + 1.0
         self._build_start = self._clock()
         ticket.turn.set_result(True)
 
-    def _count(self) -> None:
+    def _decay_page_counts(self) -> None:
         current_time = self._clock()
         decay = 0.5 ** ((current_time - self._last_count) / HALF_LIFE_SECONDS)
         self._last_count = current_time
-        decayed_pages = {address: pages * decay for address, pages in self._recent_pages.items()}
-        self._recent_pages = {address: pages for address, pages in decayed_pages.items() if pages > _FORGOTTEN_PAGES}
+        decayed_counts = {address: pages * decay for address, pages in self._recent_pages.items()}
+        self._recent_pages = {address: pages for address, pages in decayed_counts.items() if pages > _FORGOTTEN_PAGES}

@@ -61,18 +61,18 @@ class IncomingFile:
         if self.is_closed or (self.name and name != self.name):
             return
         self.name, self._last_piece_time = name, self._clock()
-        size = self._claim.size + len(data)
-        if self._limit is not None and size > self._limit:
+        n_bytes = self._claim.size + len(data)
+        if self._limit is not None and n_bytes > self._limit:
             raise too_large(name, self._limit)
-        self._claim.resize(size)
+        self._claim.resize(n_bytes)
         self._pieces.append(data)
         self.share = share
 
     def finish(self) -> bytes:
         """Return the file's bytes and release their claim."""
-        data = b"".join(self._pieces)
+        file_bytes = b"".join(self._pieces)
         self.cancel()
-        return data
+        return file_bytes
 
     def cancel(self) -> None:
         """Discard the pieces; later ones are ignored."""
@@ -83,9 +83,9 @@ class IncomingFile:
     def poll(self) -> bool:
         """Return whether more pieces are expected; give up `PATIENCE_SECONDS` after the last one."""
         if not self.is_closed and self._clock() - self._last_piece_time > PATIENCE_SECONDS:
-            size = size_text(self._claim.size)
+            arrived = size_text(self._claim.size)
             self.cancel()
-            self._on_failure(TableError(f"{self.name or 'the file'} stopped coming after {size}; drop it again"))
+            self._on_failure(TableError(f"{self.name or 'the file'} stopped coming after {arrived}; drop it again"))
         return not self.is_closed
 
 

@@ -38,12 +38,12 @@ def check_link(query: str, state: State, choices: Choices) -> tuple[State, list[
                 problems.append(f"it has no property {_shorten(key)!r}; did you mean {close_keys[0]!r}?")
             continue
         name, metadata = PROPERTIES[key].name, PROPERTIES[key].metadata
-        parts = text.split(metadata["separator"]) if metadata["separator"] else []
-        if parts and name in choices:
-            problems += [_invalid_choice(key, part, choices[name]) for part in parts if part not in choices[name]]
-        elif parts:
-            unknown_parts = [part for part in parts if not read_recipes(part, words=True)]
-            problems += [_invalid_choice(key, part.split("_")[0], FAMILIES) for part in unknown_parts]
+        entries = text.split(metadata["separator"]) if metadata["separator"] else []
+        if entries and name in choices:
+            problems += [_invalid_choice(key, entry, choices[name]) for entry in entries if entry not in choices[name]]
+        elif entries:
+            unknown_entries = [entry for entry in entries if not read_recipes(entry, words=True)]
+            problems += [_invalid_choice(key, entry.split("_")[0], FAMILIES) for entry in unknown_entries]
         elif name in choices:
             if text not in choices[name]:
                 problems.append(_invalid_choice(key, text, choices[name]))

@@ -124,8 +124,8 @@ class SessionTable(param.Parameterized):
         """Return version, seed, and name and hash of the table, for the head of saved numbers; {} without a table."""
         if self.dataset is None:
             return {}
-        data = self.dataset
-        return {"alrviz": __version__, "data": data.name, "data hash": data.hash, "seed": self._session.seed}
+        dataset = self.dataset
+        return {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": self._session.seed}
 
     def open(self, state: State) -> None:
         """Start loading the table of a link's state; no table is shown until then."""
@@ -330,7 +330,7 @@ class SessionTable(param.Parameterized):
 
     def set_split(self, slug: str) -> None:
         """Split the rows by another rule, named by its slug."""
-        self._change(replace(self.source, split=slug), "splitting the rows", "rows are split in another way")
+        self._start_change(replace(self.source, split=slug), "splitting the rows", "rows are split in another way")
 
     def set_kinds(self, kinds: Mapping[str, str]) -> None:
         """Change kinds of columns, by name; "target" or "quartiles" (a numeric target cut in four) sets the class."""
@@ -346,30 +346,31 @@ class SessionTable(param.Parameterized):
             **unchanged_kinds,
             **{position_by_name[name]: kind for name, kind in kinds.items() if name in position_by_name},
         }
-        words = "; ".join(f"{name}: {kind}" for name, kind in kinds.items())
+        change_text = "; ".join(f"{name}: {kind}" for name, kind in kinds.items())
         slug = self.source.split
         if slug != "once" and {"group", "time"} & {*kinds.values()}:
             slug = ""  # the kind replaces the rule that was chosen
-        self._change(replace(self.source, kinds=new_kinds, split=slug), "changing the kinds of columns", words)
+        source = replace(self.source, kinds=new_kinds, split=slug)
+        self._start_change(source, "changing the kinds of columns", change_text)
 
     def keep_rows(self, filters: Sequence[RowFilter]) -> None:
         """Filter the rows, in addition to the filters already set."""
         if self.full_table is not None:
-            words = f"kept rows of {describe_filters(self.full_table, filters)}"
-            self._change(replace(self.source, rows=(*self.source.rows, *filters)), "keeping rows", words)
+            change_text = f"kept rows of {describe_filters(self.full_table, filters)}"
+            self._start_change(replace(self.source, rows=(*self.source.rows, *filters)), "keeping rows", change_text)
 
-    def _change(self, source: Source, title: str, words: str) -> None:
+    def _start_change(self, source: Source, title: str, change_text: str) -> None:
         """Make a new data set of the table, with `words` for the history."""
-        table, previous, changed_kinds = self.pending or self.full_table, self.dataset, self.source.kinds
+        table, previous_dataset, changed_kinds = self.pending or self.full_table, self.dataset, self.source.kinds
         if table is None:
             return
         if self.pending is not None:
-            previous = None
+            previous_dataset = None
         changed_names = {table.names[k] for k in changed_kinds if k < len(table.names)}
-        given_kinds = {} if previous is None else previous.given_kinds
+        given_kinds = {} if previous_dataset is None else previous_dataset.given_kinds
         given_kinds = {name: kind for name, kind in given_kinds.items() if name not in changed_names}
-        served = self.served if self.served is not None and self.served.table is table else None
-        self._derive(table, source, title, given_kinds, previous, served, words)
+        served_dataset = self.served if self.served is not None and self.served.table is table else None
+        self._derive(table, source, title, given_kinds, previous_dataset, served_dataset, change_text)
 
     def confirm_reading(self, question: str) -> None:
         """Answer a question about the reading with "No": the table stays, and the question is not asked again."""
@@ -399,8 +400,8 @@ class SessionTable(param.Parameterized):
         """Return the changes that can be undone after loading `source`; () for another table."""
         if change and self.dataset is not None and self.pending is None:
             return (*self.history, Change(change, self.source))
-        positions = [k for k, past in enumerate(self.history) if past.source_before == source]
-        return self.history[: positions[-1]] if positions else ()
+        matching_positions = [k for k, past_change in enumerate(self.history) if past_change.source_before == source]
+        return self.history[: matching_positions[-1]] if matching_positions else ()
 
     # ---- work ------------------------------------------------------------------------------------------------------
 

@@ -84,7 +84,7 @@ class Notice:
         loading = self.session.table.loading
         self._bar.visible = self._cancel.visible = loading is not None
         self._close.visible = loading is None
-        text = self._words()
+        text = self._message_html()
         spoken_text, visible_text = (text, text) if loading is None else self._progress_html(loading)
         if loading is not None:
             self._show_share(loading.share)
@@ -110,7 +110,7 @@ class Notice:
         spoken_html = f"<p>{title}</p>" if loading.seconds > ANNOUNCE_SECONDS else ""
         return spoken_html, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, loading.share)}</span></p>"
 
-    def _words(self) -> str:
+    def _message_html(self) -> str:
         session = self.session
         if session.problem is not None:
             return problem_html(session.problem)

@@ -97,8 +97,8 @@ def forward_client(headers: HTTPHeaders, peer: str, proxies: Networks) -> None:
     protocol = headers.get(_FORWARDED_PROTO, "") if _is_within(peer, proxies) else ""
     for name in _FORWARDING_HEADERS:
         headers.pop(name, None)
-    candidates = [text.strip() for text in reversed(forwarded.split(",")) if text.strip()]
-    client = next((text for text in candidates if not _is_within(text, proxies)), "")
+    addresses = [address.strip() for address in reversed(forwarded.split(",")) if address.strip()]
+    client = next((address for address in addresses if not _is_within(address, proxies)), "")
     if client:
         headers[_FORWARDED_FOR] = client
     elif is_forwarded:
@@ -241,9 +241,9 @@ def limit_connections(server: HTTPServer, loop: IOLoop, proxies: Networks) -> Co
     server.handle_stream = admit  # type: ignore[method-assign]
     server.start_request = begin_request  # type: ignore[method-assign, assignment]
     server.on_close = end  # type: ignore[method-assign, assignment]
-    for number, listener in server._sockets.items():
-        server._handlers[number]()
-        server._handlers[number] = _accept_with_pause(listener, loop, server._handle_connection, table)
+    for file_number, listener in server._sockets.items():
+        server._handlers[file_number]()
+        server._handlers[file_number] = _accept_with_pause(listener, loop, server._handle_connection, table)
     return table
 
 

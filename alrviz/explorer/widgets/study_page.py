@@ -391,8 +391,8 @@ class StudyPage(Page):
         layout.offer_recommendation("" if recommendation is None else recommendation.label)
         if self.has_evaluation:
             is_complete = study is not None and runner.state in (StudyState.READY, StudyState.DONE)
-            best = None if recommendation is None else recommendation.best
-            layout.evaluation.offer((study, is_complete), fold_evaluations(study) if is_complete else {}, best)
+            best_model = None if recommendation is None else recommendation.best
+            layout.evaluation.offer((study, is_complete), fold_evaluations(study) if is_complete else {}, best_model)
 
     # -- the result ----------------------------------------------------------------------------------------------------
 
@@ -453,11 +453,11 @@ class StudyTabs(TabbedPage):
     def choices(cls) -> dict[str, Collection[str]]:
         """Return the valid values of link properties, for those that every tab restricts to a list of choices."""
         pages = [page for page in cls.parts if issubclass(page, StudyPage)]
-        valid_values = {name: values for page in pages for name, values in page.choices().items()}
-        params = ((page, param) for page in pages for param, _ in page.spec_class.settings())
-        unrestricted_params = {param for page, param in params if param not in page.choices()}
+        values_by_param = {name: values for page in pages for name, values in page.choices().items()}
+        page_params = ((page, param) for page in pages for param, _ in page.spec_class.settings())
+        unrestricted_params = {param for page, param in page_params if param not in page.choices()}
         return {"tab": cls.tabs.values()} | {
-            name: values for name, values in valid_values.items() if name not in unrestricted_params
+            name: values for name, values in values_by_param.items() if name not in unrestricted_params
         }
 
     def link_state(self, slug: str) -> State:

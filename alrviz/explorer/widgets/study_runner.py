@@ -145,11 +145,11 @@ class StudyRunner:
             view.tell(ESTIMATING)
         self._on_change()
         self._tasks.start(
-            "study", lambda stop: work(stop, self._note), self.show, self._fail,
+            "study", lambda stop: work(stop, self._note_activity), self.show, self._fail,
             lambda: self._on_progress(f"<span class='quiet'>{safe(self._activity, 120)} …</span>"),
         )  # fmt: skip
 
-    def _note(self, activity: str) -> None:
+    def _note_activity(self, activity: str) -> None:
         self._activity = activity
 
     def _fail(self, error: Exception) -> None:

@@ -88,8 +88,8 @@ def _read_sizes(text: str) -> str:
 
 def _sizes_text(slug: str) -> str:
     sizes = slug.split("-")
-    text = ", ".join(sizes) if len(sizes) < 4 else f"{sizes[0]} … {sizes[-1]}"
-    return "100 %" if slug == "100" else f"{text} %"
+    sizes_text = ", ".join(sizes) if len(sizes) < 4 else f"{sizes[0]} … {sizes[-1]}"
+    return "100 %" if slug == "100" else f"{sizes_text} %"
 
 
 def _alphas(spec: "GridSpec") -> dict[str, Any]:

@@ -102,7 +102,7 @@ class PeerFit:
             fit = fit_reference(name, dataset, **rows)
             return fit, fit_reference(TRUTH, dataset, **rows).error if truth is not None else float("nan")
 
-        self._tasks.start("peer", work, self._take, self._fail)
+        self._tasks.start("peer", work, self._take_result, self._fail)
 
     def forget(self) -> None:
         """Cancel the fit and forget its result."""
@@ -110,7 +110,7 @@ class PeerFit:
         self._request = self.reference = None
         self.is_fitting = False
 
-    def _take(self, result: tuple[ReferenceFit, float]) -> None:
+    def _take_result(self, result: tuple[ReferenceFit, float]) -> None:
         (self.reference, self.best_error), self.is_fitting = result, False
         self._on_arrival()
 

@@ -73,7 +73,7 @@ class PlannedComparison(PlannedStudy):
 
 def split_by_table(fits: Sequence[RecipeEstimate], recipes: int) -> list[Sequence[RecipeEstimate]]:
     """Split the estimates by table, each of so many recipes."""
-    return [fits[start : start + recipes] for start in range(0, len(fits), recipes)]
+    return [fits[first_fit : first_fit + recipes] for first_fit in range(0, len(fits), recipes)]
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ print(ranks(study, "log_loss"))
                 fits += table_fits
                 table_remarks = () if table.source.demo else remarks_of(table.dataset, [fit.note for fit in table_fits])
                 remarks += [f"{table.dataset.name}: {remark}" for remark in table_remarks]
-            total = self.cost(None, [fit for fit in fits if not fit.refused])
+            total_cost = self.cost(None, [fit for fit in fits if not fit.refused])
             planned = PlannedComparison(
-                tuple(fits), total, recipes=self.runnable(fits), remarks=tuple(remarks),
+                tuple(fits), total_cost, recipes=self.runnable(fits), remarks=tuple(remarks),
                 names=tuple(short_names(self.recipes)), tables=tables, unopened_tables=unopened_tables,
             )  # fmt: skip
             planned_study: PlannedComparison = plan(planned, [table.dataset for table in tables], stop, tell)
@@ -195,21 +195,23 @@ def _cost_html(planned: PlannedComparison) -> str:
         return NO_DATA_SETS
     rows = []
     for table, fits in zip(planned.tables, planned.estimates_by_table, strict=True):
-        data = table.dataset
-        shape_text = f"{data.n_rows:,} rows, {data.X.shape[1]} columns, {data.n_classes} classes"
-        rows.append([f"<abbr title='{shape_text}'>{safe(data.name, 60)}</abbr>", *map(_cost_text, fits)])
+        dataset = table.dataset
+        shape_text = f"{dataset.n_rows:,} rows, {dataset.X.shape[1]} columns, {dataset.n_classes} classes"
+        rows.append([f"<abbr title='{shape_text}'>{safe(dataset.name, 60)}</abbr>", *map(_cost_text, fits)])
     for name, reason in planned.unopened_tables:
-        text = f"<span class='bad'>left out</span>: {safe(reason, 400)}"
-        rows.append([safe(name, 60), f"<td colspan='{len(planned.names)}' style='white-space:normal'>{text}</td>"])
-    title = f"parameters · memory · one fit, about {term_html('pass', 'passes')} included"
-    return html_table([title, *(safe(name, 40) for name in planned.names)], rows)
+        reason_html = f"<span class='bad'>left out</span>: {safe(reason, 400)}"
+        rows.append(
+            [safe(name, 60), f"<td colspan='{len(planned.names)}' style='white-space:normal'>{reason_html}</td>"]
+        )
+    corner_heading = f"parameters · memory · one fit, about {term_html('pass', 'passes')} included"
+    return html_table([corner_heading, *(safe(name, 40) for name in planned.names)], rows)
 
 
 def _cost_text(fit: RecipeEstimate) -> str:
     if fit.refused:
         return f"<abbr class='bad' title='{safe(fit.refused, 400)}'>refused</abbr>"
-    count = count_text(fit.cost.parameters) if fit.cost.parameters else "&ndash;"
-    return f"{count} · {bytes_text(fit.cost.bytes)} · {seconds_text(fit.cost.seconds)}"
+    count_html = count_text(fit.cost.parameters) if fit.cost.parameters else "&ndash;"
+    return f"{count_html} · {bytes_text(fit.cost.bytes)} · {seconds_text(fit.cost.seconds)}"
 
 
 class CompareTab(StudyPage):

@@ -146,7 +146,8 @@ def open_all(
 
 def _with_unique_name(table: NamedTable, used_names: Sequence[str]) -> NamedTable:
     """Return the table, renamed if its name is used."""
-    name, count = table.dataset.name, 2
-    while name in used_names:
-        name, count = f"{table.dataset.name} {count}", count + 1
-    return table if name == table.dataset.name else replace(table, dataset=replace(table.dataset, name=name))
+    old_name, number = table.dataset.name, 2
+    new_name = old_name
+    while new_name in used_names:
+        new_name, number = f"{old_name} {number}", number + 1
+    return table if new_name == old_name else replace(table, dataset=replace(table.dataset, name=new_name))

@@ -40,8 +40,8 @@ class RaceDialogs:
             "Revoke link", self._revoke, icon="link_off", variant="outlined", margin=(8, 0, 8, 8)
         )
         buttons = pn.Row(self._copy_link, self._revoke_button, margin=0)
-        parts = (self._text, self._link, buttons, self._keep, self._code)
-        self._share = LazyDialog(lambda: dialog("Share this race", "sm", *parts))
+        dialog_parts = (self._text, self._link, buttons, self._keep, self._code)
+        self._share = LazyDialog(lambda: dialog("Share this race", "sm", *dialog_parts))
         self.panels = (self._script.place, self._share.place)
 
     def show_script(self, recipes: Sequence[Recipe], version: str) -> None:

@@ -162,7 +162,7 @@ class ConvergencePage(Page):
 
     def _share(self) -> None:
         self.dialogs.show_share()
-        self._attend()
+        self._report_shown_race()
 
     def drawer(self) -> Viewable:
         """Return the settings of the racer chosen, and of all racers."""
@@ -185,8 +185,8 @@ class ConvergencePage(Page):
         self.controls.show(settings, self.session)
         self.chooser.show()
         self.scales.show(settings.recipes[0])
-        note = streaming_note(self.recipes) if isinstance(self.session.table.race_data, Stream) else ""
-        self.note.param.update(object=f"<p class='quiet'>{safe(note, 600)}</p>", visible=bool(note))
+        note_text = streaming_note(self.recipes) if isinstance(self.session.table.race_data, Stream) else ""
+        self.note.param.update(object=f"<p class='quiet'>{safe(note_text, 600)}</p>", visible=bool(note_text))
         self._check_outdated()
         self.starter.set_race(self.session.table.race_data, self.racers)
 
@@ -308,7 +308,7 @@ class ConvergencePage(Page):
             self._set_question_racers()
         self.race_view.expect(self.recipes)
 
-    def _attend(self) -> None:
+    def _report_shown_race(self) -> None:
         """Tell the registry which race is on this screen, and whether it is paused; report steps of a shared race."""
         racer = self.race_view.player.reader
         entry = getattr(None if racer is None else racer.race, "entry", None)
@@ -369,7 +369,7 @@ class ConvergencePage(Page):
         """Take over what threads have finished; return whether there may be more."""
         base_busy = super().pump()
         moving = self.race_view.pump()
-        self._attend()
+        self._report_shown_race()
         self.starter.show_passes(self.race_view.race)
         receiving = self.model.pump(self.race_view.race)
         return moving or base_busy or receiving

@@ -139,8 +139,8 @@ class OrderPage(StudyPage):
         if study is None:
             return {}
         means = {
-            f"n = {line['order']}": (line["parameters"], line["train_seconds"])
-            for line in study.summary().to_dict("records")
+            f"n = {summary_row['order']}": (summary_row["parameters"], summary_row["train_seconds"])
+            for summary_row in study.summary().to_dict("records")
         }
         automatic = automatic_summary(study)
         return means | ({"Auto": (automatic["parameters"], automatic["train_seconds"])} if automatic else {})
@@ -153,8 +153,8 @@ class OrderPage(StudyPage):
         recipe, label = study.recipe(), f"n = {verdict.order}" if verdict.order else ""
         if verdict.automatic is not None:
             recipe, label = AUTOMATIC, f"all orders, n = {verdict.automatic.params['order']}"
-        best = None if recipe is None else str(study.names[study.recipes.index(recipe)])
-        return Recommendation(label, lambda: racers_of(study, self.session.seed), best)
+        best_name = None if recipe is None else str(study.names[study.recipes.index(recipe)])
+        return Recommendation(label, lambda: racers_of(study, self.session.seed), best_name)
 
 
 def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:
