@@ -110,6 +110,7 @@ class Question:
         return ranking
 
     def _read_option(self, value: object) -> str:
+        """Return a value of an option; `ValueError`, with the nearest value, for others."""
         if not isinstance(value, str) or value not in self.values:
             close_matches = get_close_matches(str(value)[:40], self.values, n=1)
             raise ValueError(
@@ -119,6 +120,7 @@ class Question:
         return value
 
     def _read_number(self, value: object) -> float:
+        """Return a number between `low` and `high`; `ValueError` for others."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
             raise ValueError(f"expected a number from {self.low:g} to {self.high:g}")
         return float(value)
@@ -169,7 +171,16 @@ class Step:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson; `id` is its slug. `version` changes with its questions, so that answers to old ones do not count."""
+    """A lesson.
+
+    Attributes:
+        id: its slug.
+        version: changes with the questions, so that answers to old ones do not count.
+        title: as Markdown-free text.
+        minutes: that it takes about.
+        audience: for whom it is; "" if that is not stated.
+        steps: at least one.
+    """
 
     id: str
     version: int

@@ -132,6 +132,7 @@ def tables(result: object) -> list[pd.DataFrame]:
 
 
 def _study_tables(result: Any) -> list[pd.DataFrame]:
+    """Return summary, reliability and importance of a study, as far as it has them."""
     frames = [result.summary()]
     if hasattr(result, "reliability"):
         frames.append(result.reliability())
@@ -141,6 +142,7 @@ def _study_tables(result: Any) -> list[pd.DataFrame]:
 
 
 def _race_tables(race: Any) -> list[pd.DataFrame]:
+    """Return the tables `racers`, `steps` and `columns` (one for each fit of densities) of the module's docstring."""
     reader = RaceReader(race)
     reader.pull()
     summaries = [racer.summary() for racer in reader.racers]
@@ -205,6 +207,7 @@ def _select_rows(frames: Sequence[pd.DataFrame], column: str, conditions: Mappin
 
 
 def _cell_equals(value: object, expected_text: str) -> bool:
+    """Return whether a cell has the text of a selector, or is a number that equals it."""
     if str(value) == expected_text:
         return True
     try:
@@ -214,6 +217,7 @@ def _cell_equals(value: object, expected_text: str) -> bool:
 
 
 def _single_value(frames: Sequence[pd.DataFrame], column: str, selector: str) -> Any:
+    """Return a column's cell in the one row that the selector ("order=2") selects."""
     rows = _select_rows(frames, column, parse_selector(selector))
     if len(rows) != 1:
         raise AlrvizError(f"{len(rows)} rows of the result have {selector}; expected one: name more columns")
@@ -221,6 +225,7 @@ def _single_value(frames: Sequence[pd.DataFrame], column: str, selector: str) ->
 
 
 def _cell_number(frames: Sequence[pd.DataFrame], column: str, selector: str) -> float:
+    """Return `_single_value` as a number; `AlrvizError` if it is none."""
     value = _single_value(frames, column, selector)
     try:
         return float(value)
@@ -255,6 +260,7 @@ def _ranking(frames: Sequence[pd.DataFrame], arguments: tuple[str, ...], options
 
 
 def _fallen_share(frames: Sequence[pd.DataFrame], column: str, selector: str) -> float:
+    """Return the share of a column's total fall (iteration 0 to the last) that is done at the selected iteration."""
     step_frames = [table for table in frames if "iteration" in table]
     without_iteration = {key: value for key, value in parse_selector(selector).items() if key != "iteration"}
     row_selector = ", ".join(f"{key}={value}" for key, value in without_iteration.items())
@@ -324,6 +330,7 @@ def on_picture(question: Question, answer_text: AnswerValue, axes: NumberAxes) -
 
 
 def _place_on_axes(column: str, conditions: Mapping[str, str], value: str | float, axes: NumberAxes) -> Place | None:
+    """Return where an answer is on a picture. conditions: of its selector. None if the picture has no such axis."""
     if isinstance(value, str):
         return None
     if column in _ITERATION_COLUMNS.get(axes.x_column, ()):

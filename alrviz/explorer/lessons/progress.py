@@ -45,6 +45,7 @@ def progress_of(owner: str, lesson: Lesson) -> Progress:
 
 
 def _readable_answers(lesson: Lesson, stored: Mapping[str, Any]) -> dict[str, AnswerValue]:
+    """Return the answers that the lesson still accepts. stored: answers by question id, as read from JSON."""
     answers = {}
     for id, stored_answer in stored.items():
         question = lesson.question(id)
@@ -85,6 +86,7 @@ def _progress_file(owner: str) -> Path:
 
 
 def _read_progress_by_lesson(owner: str) -> dict[str, Any]:
+    """Return the fields of `Progress` by `_lesson_key`; {} without a readable file."""
     try:
         text = _progress_file(owner).read_text(encoding="utf-8")[:MAX_FILE_BYTES]
         progress = json.loads(text)

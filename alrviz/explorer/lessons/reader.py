@@ -123,6 +123,7 @@ class _Field:
         return [replace(self, node=node) for node in self.node.value]
 
     def text(self, max_chars: int = MAX_TEXT_CHARS) -> str:
+        """Return the field's text; fail if it is empty or longer than `max_chars`."""
         if not isinstance(self.node, yaml.ScalarNode):
             self.fail(f"expected one text without brackets, {self._is}")
         text = str(self.node.value).strip()
@@ -135,6 +136,7 @@ class _Field:
         return text
 
     def number(self, low: float, high: float) -> float:
+        """Return the field's number; fail if it is not from `low` to `high`."""
         text = self.text(40)
         try:
             value = float(text)
@@ -145,6 +147,7 @@ class _Field:
         return value
 
     def choice(self, choices: Collection[str]) -> str:
+        """Return the field's text; fail, with the nearest choice, if it is no choice."""
         text = self.text(200)
         if text not in choices:
             self.fail(f"there is no {text[:40]!r}{_nearest_hint(text, choices)}")
@@ -165,6 +168,7 @@ def _optional_text(fields: Mapping[str, _Field], name: str, max_chars: int = MAX
 
 
 def _integer(fields: Mapping[str, _Field], name: str, default: int, maximum: int) -> int:
+    """Return a field's whole number from 1 to `maximum`; `default` if the field is missing."""
     value = fields[name].number(1, maximum) if name in fields else default
     if value != int(value):
         fields[name].fail(f"{value:g} is not a whole number from 1 to {maximum}")
@@ -223,6 +227,7 @@ def _check_properties(field: _Field, properties: Mapping[str, str], page: str, c
 
 
 def _hidden_parts(fields: Mapping[str, _Field]) -> tuple[str, ...]:
+    """Return the names of the page's parts that a step hides, by its fields "show" and "hide"."""
     parts_by_field = {
         key: {item.choice(PARTS) for item in fields[key].items(len(PARTS), empty=True)}
         for key in ("show", "hide")
@@ -234,6 +239,7 @@ def _hidden_parts(fields: Mapping[str, _Field]) -> tuple[str, ...]:
 
 
 def _read_question(field: _Field, page: str) -> Question:
+    """Return a question. page: its step's page, whose results have the columns of the answer."""
     fields = field.fields("ask", ("id", "kind", "text", "answer"))
     kind = fields["kind"].choice(KINDS)
     if (kind == "number") == ("options" in fields):

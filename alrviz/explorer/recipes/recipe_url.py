@@ -32,6 +32,7 @@ def read_recipes(
 
 
 def _recipe_text(recipe: Recipe) -> str:
+    """Return family and changed parameters as text: "alr_o3_a0.01"."""
     parts = [recipe.family]
     changes = recipe.changed
     for name, param in recipe.settings.items():
@@ -52,6 +53,7 @@ def _is_short(value: Any) -> bool:
 
 
 def _read_recipe(text: str, seed: int, keywords: bool) -> Recipe | None:
+    """Return the recipe of a text; None if it is invalid. keywords: whether those of studies ("cv") are valid."""
     family, *fields = text.split("_")[:_MAX_FIELDS]
     if family not in FAMILIES:
         return None
@@ -71,6 +73,7 @@ def _read_recipe(text: str, seed: int, keywords: bool) -> Recipe | None:
 
 
 def _read_value(param: Param, text: str) -> Any:
+    """Return a parameter's value, numbers clamped to its bounds; its default for an invalid text."""
     if param.choices:
         choice_by_text = {_value_text(choice): choice for choice in param.choices}
         return choice_by_text.get(text, param.default)

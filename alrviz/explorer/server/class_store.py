@@ -63,6 +63,7 @@ class ClassAutosave:
         return self._job.join(timeout)
 
     def _run_autosave(self, stop: StopToken) -> None:
+        """Save the class's changes until it ends; then mark what was saved as done, or delete it."""
         room, waited = self._classroom, 0.0
         try:
             store = self._open()

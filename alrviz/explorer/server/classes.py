@@ -72,7 +72,14 @@ class Vote:
 
 @dataclass(eq=False)
 class Round:
-    """One round of a question: its votes by student, and the number of changes made to it."""
+    """One round of a question.
+
+    Attributes:
+        question: of the teacher, or of the lesson's step.
+        open: whether it takes votes.
+        votes: by student.
+        changes: number of changes made to the round.
+    """
 
     question: Question
     open: bool = True

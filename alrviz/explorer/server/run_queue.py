@@ -55,6 +55,7 @@ class Entry:
         rotated_out: whether it was paused by the queue because its turn is over.
         busy_seconds: time that it has computed.
         turn_start: when its turn began, by the queue's clock.
+        was_started: whether it has ever had a place.
         note: why the server stopped it; "" if it did not.
         is_shared: whether its link was given to somebody.
         keeper: saves it to the run store; None if nothing does.
@@ -356,6 +357,7 @@ class RunQueue:
                 self.end(max(growing_entries, key=lambda e: e.step_bytes), MEMORY_FULL)
 
     def _unqueue(self, entry: Entry) -> None:
+        """Remove a job from the queue, and forget its turn and its single steps."""
         entry.in_queue, entry.steps, entry.rotated_out = False, 0, False
         if entry in self.queued_entries:
             self.queued_entries.remove(entry)
@@ -377,6 +379,7 @@ class RunQueue:
                 self._unqueue(entry)  # last, so that other threads always see it in the queue or under way
 
     def _has_place(self, entry: Entry, running: list[Entry]) -> bool:
+        """Return whether the limits on runs and threads allow one more job beside the `running` ones."""
         limits = self.limits
         return (
             is_within(len(running) + 1, limits.runs)

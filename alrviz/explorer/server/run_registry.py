@@ -95,6 +95,7 @@ class Registry:
             self._drop_old(entry.owner)
 
     def _drop_old(self, owner: str) -> None:
+        """Drop the owner's oldest inactive jobs beyond the limit `kept`."""
         resting_entries = [
             e for e in self._queue.entries.values() if e.owner == owner and not e.under_way and not e.in_queue
         ]

@@ -77,6 +77,7 @@ class _ReportingToken(StopToken):
         self._pipe, self._last_share = pipe, 0.0
 
     def report(self, share: float) -> None:
+        """Send the share of the file that is read (0 to 1), if it grew by more than 1 %."""
         if share - self._last_share > 0.01:
             self._last_share = share
             _send(self._pipe, ("share", share))
@@ -114,6 +115,7 @@ def serve() -> None:
 
 
 def _send(pipe: IO[bytes], message: object) -> None:
+    """Write a pickled message and its length."""
     content = pickle.dumps(message, protocol=5)
     pipe.write(_LENGTH_HEADER.pack(len(content)))
     pipe.write(content)
@@ -250,6 +252,7 @@ class _FairQueue:
             return True
 
     def give_back(self, owner: str) -> None:
+        """Give back an owner's place (`owner`: the visitor's id)."""
         with self._condition:
             self._free += 1
             self._under_way[owner] -= 1
@@ -410,6 +413,7 @@ _MUST_MOVE = object()
 
 
 def _too_much(memory: int) -> TableError:
+    """Return the error about a reading. memory: bytes allowed."""
     return TableError(
         f"reading the file takes more than the {size_text(memory)} of memory allowed here; take fewer rows or columns"
     )

@@ -102,7 +102,13 @@ class MemoryReservation:
 
 
 class UploadedTables:
-    """The uploads of a process, by visitor and hash. limits: on the bytes of a visitor's uploads and of all."""
+    """The uploads of a process, by visitor and hash.
+
+    Attributes:
+        limits: on the bytes of a visitor's uploads and of all.
+        claims: reservations for files that are arriving.
+        lock: held while uploads or claims change.
+    """
 
     def __init__(self, limits: ServerLimits, clock: Callable[[], float] = time.monotonic):
         self.limits = limits

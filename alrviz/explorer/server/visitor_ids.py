@@ -66,6 +66,7 @@ def remember(request: Any, owner: str) -> bool:
 
 
 def _add_header_once(connection: Any, cookie: str) -> None:
+    """Add a cookie to the next response of a connection. cookie: value of the header Set-Cookie."""
     original: Callable[..., Any] = connection.write_headers
 
     def write_headers(start_line: Any, headers: Any, *args: Any, **kwargs: Any) -> Any:

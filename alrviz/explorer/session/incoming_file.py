@@ -22,6 +22,11 @@ class IncomingFile:
         claim: reserves the server's memory; grows with the pieces and is released at the end.
         limit: maximum bytes of a file, or None.
         on_failure: called with a `TableError` when no more pieces come.
+
+    Attributes:
+        name: of the file; "" before the first piece.
+        share: of the file that has arrived, from 0 to 1; None before the first piece.
+        is_closed: whether further pieces are ignored.
     """
 
     waiting = False

@@ -168,6 +168,7 @@ def view_text(value: object) -> str:
 
 
 def _read_view_value(parameter: param.Parameter, text: str) -> object:
+    """Return a link's text as a value of the parameter; `ValueError` if it has another type."""
     if isinstance(parameter, param.List):
         return [int(part) for part in text.split("-")]
     if isinstance(parameter, param.Integer):

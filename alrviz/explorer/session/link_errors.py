@@ -69,6 +69,7 @@ def _unreadable(key: str, text: str, value: object) -> Iterable[str]:
 
 
 def _invalid_choice(key: str, text: str, choices: Iterable[str]) -> str:
+    """Return a clause about an invalid value (`text`) of a link's property, with the nearest valid ones."""
     valid_choices = [choice for choice in choices if choice]
     if not valid_choices:
         return f"its page has no {key} {_shorten(text)!r}"

@@ -129,6 +129,7 @@ def read_filters(text: str) -> tuple[RowFilter, ...]:
 
 
 def _filter_of(match: re.Match[str]) -> RowFilter | None:
+    """Return the filter of a match of `_PATTERN`; None if its numbers are invalid."""
     try:
         range_ends = [tuple(map(float, part.split(":"))) for part in match[2].split("v")[1:]]
     except ValueError:  # "1e" or "--"

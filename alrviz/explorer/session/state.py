@@ -49,6 +49,7 @@ _slug, _measure = partial(_matching, r"[a-z0-9][a-z0-9-]{0,39}"), partial(_match
 
 
 def _clamped(low: int, high: int, default: int | None, text: str) -> int | None:
+    """Return a text as a whole number, clamped to a range; `default` for text that is no number."""
     try:
         number = float(text)
     except ValueError:

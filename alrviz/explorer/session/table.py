@@ -68,6 +68,12 @@ class SessionTable(param.Parameterized):
         served: the table that the server was started with: in memory, a file whose class column is to be chosen, or a
             table larger than memory, of which pages show a sample.
         served_from: path of that file, if known.
+
+    Attributes:
+        source: origin of the table, and the choices for it.
+        full_table: all rows of the table; `dataset` has those that pass the filters.
+        requested_demo: name and rows of the latest demo set, loaded or not; None before.
+        is_chosen: whether the visitor or a link chose the table; False for the page's default.
     """
 
     dataset: "Dataset | None" = param.Parameter(default=None, doc="The table, or None before the first one is loaded.")
@@ -91,11 +97,11 @@ class SessionTable(param.Parameterized):
         self.served_from = served_from
         self.source = Source()
         self._source_before = Source()  # the source of `dataset` while another table is pending
-        self.full_table: Table | None = None  # all rows; `dataset` has those that pass the filters
+        self.full_table: Table | None = None
         self._claim: MemoryReservation | None = None
         self._file_task: LatestJob | IncomingFile | None = None  # the latest reading of a file, finished or not
-        self.requested_demo: tuple[str, int | None] | None = None  # the latest demo set, loaded or not
-        self.is_chosen = True  # whether the visitor or a link chose the table; False for the page's default
+        self.requested_demo: tuple[str, int | None] | None = None
+        self.is_chosen = True
 
     @property
     def stream(self) -> Stream | None:
@@ -292,6 +298,7 @@ class SessionTable(param.Parameterized):
         link: FileLink,
         dataset: "Dataset | TableError",
     ) -> None:
+        """Show the table of a file, or ask for its class. dataset: an error if the class cannot be guessed."""
         self._release()
         requested, upload = self.requested_file, source.upload
         assert upload is not None
@@ -424,6 +431,7 @@ class SessionTable(param.Parameterized):
         )
 
     def _show_table(self, dataset: "Dataset", full_table: "Table", source: Source, history: tuple[Change, ...]) -> None:
+        """Show a data set. full_table: all its rows, before filters."""
         self.source, self.full_table = source, full_table
         self.param.update(
             dataset=dataset, pending=None, loading=None, requested_file=None, refusal=None, history=history
@@ -444,6 +452,7 @@ class SessionTable(param.Parameterized):
         semaphore: AbstractContextManager[object] | None = TABLES,
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
+        """Load a table by `work` on a thread, in place of the loading under way; see `LatestJob`."""
         self.cancel()
         self.is_chosen, self.refusal = True, None
         self._session.clear_notice()

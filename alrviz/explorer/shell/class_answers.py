@@ -163,6 +163,7 @@ def _notes_html(round_: Round) -> str:
 
 
 def _text_list_html(texts: Any) -> str:
+    """Return a list of texts, the most frequent first, with their counts."""
     text_counts = Counter(texts)
     items_html = [
         f"<li>{safe(text)}{f' ({count})' if count > 1 else ''}</li>"

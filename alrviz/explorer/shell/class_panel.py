@@ -216,6 +216,7 @@ class ClassPanel:
         return True
 
     def _update(self, room: Classroom, question: Question | None, outcome: AnswerValue | None, problem: str) -> None:
+        """Show the class's state. question: of the lesson's step; problem: why the class is not saved, or ""."""
         current_round = room.round
         shows_form = current_round is None or self._view == FORM
         is_closed = not shows_form and current_round is not None and not current_round.open

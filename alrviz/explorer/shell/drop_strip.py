@@ -88,6 +88,7 @@ class DropStrip(pmui.FileInput):
         return self._arrival
 
     def _receive_piece(self, msg: dict[str, Any]) -> None:
+        """Append a piece. msg: `data`, `name` of the file, and the numbers of `_arrived_share`."""
         try:
             piece_bytes = memoryview(msg["data"]).tobytes()  # not `bytes`, which makes zeros of a number
         except (KeyError, TypeError):

@@ -39,6 +39,10 @@ class LessonPanel(JSComponent):
         lesson: the lesson.
         page: returns the page shown; None while it is being opened.
         open_link: shows the state of a link.
+
+    Attributes:
+        progress: the visitor's.
+        outcome: right answer of the step's question; None before the page's result.
     """
 
     shown = param.Dict(default={}, doc="What the browser draws.")

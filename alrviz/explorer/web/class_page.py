@@ -68,6 +68,7 @@ class ClassFeed(RaceFeed):
 
 
 def _question_message(room: Classroom) -> bytes:
+    """Return the class's question as a JSON line for phones."""
     message = room.phone_message()
     if room.round is not None:  # the teacher's words are Markdown
         message["text"] = markdown_html(message["text"], inline=True)

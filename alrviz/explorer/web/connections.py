@@ -76,6 +76,7 @@ def stated_proxies(environment: Mapping[str, str] = os.environ) -> Networks:
 
 
 def _is_within(address: str, networks: Networks) -> bool:
+    """Return whether an IP address is in one of the networks; False for an invalid address."""
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -132,6 +133,9 @@ class ConnectionTable:
     Args:
         limit: connections open at once.
         proxies: whose addresses have no limit of their own.
+
+    Attributes:
+        per_peer: connections open at once from one address.
     """
 
     def __init__(self, limit: int, proxies: Networks):
@@ -184,6 +188,7 @@ class ConnectionTable:
             self._open.pop(peer, None)
 
     def _close_longest_waiting(self, peer: str) -> bool:
+        """Close the idle connection of an address that has waited longest; return whether there was one."""
         stream = next(iter(self._idle.get(peer, ())), None)
         if stream is None:
             return False

@@ -47,6 +47,7 @@ class LineLimit(logging.Filter):
         return bool(is_written)
 
     def _shorten(self, record: logging.LogRecord) -> bool:
+        """Shorten and redact a record; return False if it exceeds the rate of its source line."""
         source_place = f"{record.pathname}:{record.lineno}"
         if self._limit.seconds_to_wait(source_place):
             self._n_dropped[source_place] = self._n_dropped.get(source_place, 0) + 1

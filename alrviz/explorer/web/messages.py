@@ -135,6 +135,7 @@ def check_content(message: Message[Any]) -> None:
 
 
 def _check_mapping(value: dict[str, Any]) -> None:
+    """Refuse packed bytes, and arrays of dtypes that no page sends. value: of the message's JSON."""
     kind = value.get("type")
     if kind == "bytes" and not isinstance(value.get("data"), dict):
         raise MessageRefused("packed bytes")  # a page's browser sends bytes as buffers
@@ -173,6 +174,7 @@ class _StoredValues:
             raise MessageRefused("more values than a session may store")
 
     def _set_bytes(self, key: tuple[str, str], n_bytes: int) -> None:
+        """Set the bytes of a property; 0 forgets it. key: id of the model, name of the property."""
         self._total += n_bytes - self._bytes_by_property.pop(key, 0)
         if n_bytes:
             self._bytes_by_property[key] = n_bytes
@@ -237,6 +239,7 @@ class MessageHandler:
 
 
 def _count_attempt(limit: RateLimit, reason: str) -> None:
+    """Count an attempt; beyond the rate raise `MessageRefused` with the reason."""
     if limit.seconds_to_wait(""):
         raise MessageRefused(reason)
     limit.count_attempt("")

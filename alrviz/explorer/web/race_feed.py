@@ -76,6 +76,7 @@ class RaceFeed:
 
 
 def _state_sentence(entry: Entry, is_over: bool) -> str:
+    """Return the state of a race as a sentence for its spectators. is_over: whether they have seen its end."""
     if is_over:
         return "The race is over."
     if entry.rest_reason == "away":

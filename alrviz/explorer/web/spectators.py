@@ -178,6 +178,7 @@ class Spectators:
                 reader.close_event.set()
 
     async def _send_all(self, events: bytes) -> None:
+        """Send server-sent events to all readers, with a pause after every few."""
         for number, reader in enumerate(list(self.readers)):
             if (events or reader.missed_ticks) and not reader.close_event.is_set():  # some close during the pauses
                 reader.send(events, lambda: events if self._feed.is_ended else format_events(self._feed.full_message))

@@ -93,6 +93,7 @@ def models_of_race(race: Any) -> dict[int, FittedModel]:
 
 
 def _model_of_run(name: str, run: Any) -> FittedModel:
+    """Return a finished run as a model. name: its name on the page."""
     from alrviz.studies.protocols.evaluate import evaluate
     from alrviz.studies.protocols.report_facts import report_of_run
 
@@ -293,6 +294,7 @@ class ExportModel:
         say(self.status, f"<p class='bad'>{safe(error_text(error), 600)}</p>")
 
     def _show_predictions(self, result: tuple[pd.DataFrame, str, tuple[str, ...]]) -> None:
+        """Show the first rows. result: of `_predict_file`: predictions, their CSV, and notes."""
         frame, self._predictions, notes = result
         self.predicted.visible = True
         n_unseen = int((frame["unseen"] != "").sum())

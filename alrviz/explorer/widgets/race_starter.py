@@ -136,6 +136,7 @@ class RaceStarter:
         self.show_text(f"{self._activity} …{suffix}")
 
     def _take_estimates(self, estimates: list[RecipeEstimate]) -> None:
+        """Show the cost of each racer; then start the race if Run was pressed or the race is cheap."""
         self.estimates = estimates
         self.pane.object = cost_html(estimates)
         self.refusal = next((f"{racer.name} is refused: {racer.refused}" for racer in estimates if racer.refused), "")

@@ -84,6 +84,7 @@ class RecipeSettings:
         )  # fmt: skip
 
     def _build_widget(self, name: str) -> Viewable:
+        """Return the widget of a parameter: a menu, or a field for a number."""
         param = param_of(name)
         widget_params = self._looks(name, param)
         if self._choosable.is_menu(name):
@@ -118,6 +119,7 @@ class RecipeSettings:
         return widget
 
     def _edit_numbers(self, text: str) -> None:
+        """Set alpha from the text of its field: "auto", a number, or one for each order."""
         if text.strip() == "auto":
             self._set_param("alpha", "auto")
             return
@@ -159,6 +161,7 @@ class RecipeSettings:
         self._solver.object = f"<p class='quiet'>{safe(reason)}</p>" if reason else ""
 
     def _fill_widget(self, key: str, widget: Viewable, recipe: Recipe) -> None:
+        """Show a recipe's value of the parameter `key`; hide the widget if it has no effect."""
         widget.visible = self._choosable.shows(recipe, key)
         if key not in recipe.settings:
             return
@@ -183,6 +186,7 @@ class RecipeSettings:
         return recipe.settings[key].text(value)
 
     def _change_recipe(self, change: Callable[[Recipe], Recipe]) -> None:
+        """Apply a change to the recipe shown; show why if the result is invalid."""
         if self._recipe is None:
             return
         try:
@@ -191,6 +195,7 @@ class RecipeSettings:
             self._problem.object = f"<p class='bad'>{safe(error, 400)}</p>"
 
     def _set_param(self, name: str, value: object) -> None:
+        """Set a parameter of this recipe, or of all recipes for those in `_common`."""
         if self._setting or self._recipe is None or value is None:  # None while a number is being typed
             return
         if value == _NONE_VALUE and name != "family" and None in param_of(name).choices:

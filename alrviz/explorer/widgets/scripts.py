@@ -51,6 +51,7 @@ def table_code(dataset: Dataset | None, source: Source, seed: int, served_from: 
 
 
 def _load_code(dataset: Dataset | None, source: Source, seed: int, served_from: str) -> str:
+    """Return code that loads the table; see `table_code` for the arguments."""
     if source.upload is None and source.demo is not None:
         name, rows = source.demo
         rows_code = "" if rows is None else f", rows={rows}"
@@ -71,6 +72,7 @@ def _load_code(dataset: Dataset | None, source: Source, seed: int, served_from: 
 
 
 def _options_code(options: ReadOptions | None) -> str:
+    """Return options of reading as a keyword argument in code; "" if all are detected."""
     if options is None or not options.explicit_options:
         return ""
     settings = {

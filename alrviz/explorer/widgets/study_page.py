@@ -198,6 +198,8 @@ class StudyPage(Page):
         offers_race: whether "Open in Convergence" races what the study recommends.
         cost_text, cost_html: the cost in the first rows, and the table of costs.
         autorun_seconds: a study that opens with the page's defaults starts if it is estimated to take no longer.
+        spec: the current settings.
+        runner: estimates and runs the study.
     """
 
     spec_class: ClassVar[type[StudySpec]]

@@ -80,6 +80,10 @@ class Drawing:
 
     Args:
         tab: shows the points; its recipe and peer are fitted to them.
+
+    Attributes:
+        sketch: the points being drawn; None while the table's rows are shown.
+        points_set_aside: the points to return to; None without any.
     """
 
     def __init__(self, tab: DlrState):

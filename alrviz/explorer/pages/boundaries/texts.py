@@ -163,6 +163,7 @@ def _no_scale_html(tab: "DlrState") -> str:
 
 
 def _peer_texts(tab: "DlrState") -> list[str]:
+    """Return the accuracies of the peer and of the Bayes-optimal classifier as HTML, as far as they are known."""
     fit = tab.peer.reference
     if fit is None or tab.peer.is_fitting or not np.isfinite(fit.error):
         return []
@@ -175,6 +176,7 @@ def _peer_texts(tab: "DlrState") -> list[str]:
 
 
 def _drawn_html(frame: "DlrFrame", recipe: Recipe) -> str:
+    """Return a line on a fit to drawn points: its loss per point and its bandwidths."""
     fit = frame.live
     assert fit is not None
     numeric_densities = [density for density in frame.scene.columns if density.x is not None]
@@ -256,6 +258,7 @@ model = model_at(run)"""
 
 
 def _peer_code(session: Session, recipe: Recipe, peer: str) -> tuple[str, str]:
+    """Return imports, and code that fits the peer on the recipe's training rows. peer: its slug."""
     imports_code, truth_code = "from alrviz.studies.race.reference_fit import fit_reference\n", ""
     if peer == TRUTH and session.table.source.demo is not None:
         imports_code += "from alrviz.data.demos import demo_truth\n"

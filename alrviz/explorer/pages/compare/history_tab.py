@@ -91,6 +91,7 @@ class HistoryTab(Tab):
         self.tasks.start("history", lambda stop: (load_history(owner), store_problem()), self._take_items)
 
     def _take_items(self, loaded: tuple[tuple[list[HistoryItem], int], str]) -> None:
+        """Show the history. loaded: (items, number of deleted runs), and why runs are not saved ("" if they are)."""
         selected = self.item
         (self.items, self._n_pruned), self._problem = loaded
         self._has_loaded = True

@@ -208,6 +208,7 @@ def _cost_html(planned: PlannedComparison) -> str:
 
 
 def _cost_text(fit: RecipeEstimate) -> str:
+    """Return the cell of a recipe's parameters, memory and time on one data set."""
     if fit.refused:
         return f"<abbr class='bad' title='{safe(fit.refused, 400)}'>refused</abbr>"
     count_html = count_text(fit.cost.parameters) if fit.cost.parameters else "&ndash;"

@@ -16,6 +16,9 @@ class RaceSettings:
         recipes: the racers; () for those of the question.
         seed: of the question's racers.
         cuts: discretize and n_bins of the question's racers.
+
+    Attributes:
+        order, alpha: of the racers; None if custom racers differ in it.
     """
 
     def __init__(
@@ -26,7 +29,6 @@ class RaceSettings:
         cuts: Mapping[str, Any] = MappingProxyType({}),
     ):
         self.question = question if question in (*QUESTIONS, CUSTOM) else FIRST_QUESTION
-        # order, alpha: None if custom racers differ in it
         self.order: int | None = 2
         self.alpha: float | None = FIRST_ALPHA if self._needs_penalty else 0.0
         self.cuts: Mapping[str, Any] = dict(cuts)

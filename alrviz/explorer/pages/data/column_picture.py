@@ -48,6 +48,7 @@ def picture_of(
 
 
 def _target_picture(dataset: "Dataset", name: str, y: np.ndarray) -> ColumnPicture:
+    """Return the picture of the class. y: class indices (N,)."""
     labels = tuple(str(label) for label in dataset.labels.cat.categories)
     counts = np.diag(np.bincount(y, minlength=len(labels)))
     return _picture_of_levels(f"{name}: the class", counts, labels, name)
@@ -56,6 +57,7 @@ def _target_picture(dataset: "Dataset", name: str, y: np.ndarray) -> ColumnPictu
 def _number_picture(
     dataset: "Dataset", name: str, y: np.ndarray, discretize: str | None, n_bins: int, seed: int, stop: StopToken
 ) -> ColumnPicture:
+    """Return the histogram of a numeric column with its cuts. y: class indices (N,)."""
     from alrviz.data.encode import Encoder  # imports numba, which would delay the first page
     from alrviz.data.splits import split_table
 
@@ -86,6 +88,7 @@ def _number_picture(
 
 
 def _level_picture(series: "pd.Series", name: str, kind: str, y: np.ndarray, n_classes: int) -> ColumnPicture:
+    """Return the picture of a column with levels, its missing values as one. y: class indices (N,)."""
     row_texts = series.astype("string").fillna("missing") if series.isna().any() else series.astype("string")
     row_codes, levels = pd.factorize(row_texts, sort=True)
     if isinstance(series.dtype, pd.CategoricalDtype) and kind == "ordinal":

@@ -208,6 +208,7 @@ def _bar_colours(linked: LinkedColumns) -> list[str]:
 
 
 def _card_fields(linked: LinkedColumns, position: int) -> dict[str, Any]:
+    """Return what the browser draws of a column. position: of the column in the table."""
     column, bars = linked.dataset.columns[position], linked.column(position)
     facts = [column.kind] if column.kind in FEATURE_KINDS else []
     facts += [f"{column.levels:,} values", *([f"{column.missing:,} missing"] if column.missing else [])]

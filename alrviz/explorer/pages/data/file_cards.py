@@ -88,6 +88,7 @@ class TargetCard:
             self.session.table.set_kinds({self.target.value: kind})
 
     def _offer_quartiles(self, name: str | None) -> None:
+        """Offer to cut a numeric column into quartiles, and warn of its missing values."""
         table = self.session.table.pending
         if table is not None and name in table.names:
             series = table.values[table.names.index(name)].series

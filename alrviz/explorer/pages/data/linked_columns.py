@@ -49,13 +49,18 @@ class LinkedColumns:
     Args:
         dataset: the data set; it may have some rows of `original` only.
         original: the table as it was read; filters refer to its levels.
+
+    Attributes:
+        classes: indices of the classes with a group of their own, ascending; the largest ones.
+        merged: whether the last group is all other classes.
+        n_groups: number of groups (C in shapes).
     """
 
     def __init__(self, dataset: "Dataset", original: "Table"):
         self.dataset, self._original = dataset, original
         y = dataset.labels.cat.codes.to_numpy()
         by_size = np.argsort(-np.bincount(y, minlength=dataset.n_classes), kind="stable")
-        self.merged = dataset.n_classes > MAX_CLASSES  # whether the last group is all small classes
+        self.merged = dataset.n_classes > MAX_CLASSES
         self.classes = np.sort(by_size[: MAX_CLASSES - 1] if self.merged else by_size)
         bar_class_by_class = np.full(dataset.n_classes, len(self.classes), dtype=np.uint16)
         bar_class_by_class[self.classes] = np.arange(len(self.classes))
@@ -126,7 +131,13 @@ class LinkedColumns:
 
 @dataclass(frozen=True, eq=False)
 class LinkedSelection:
-    """The selected rows: counts (bars, C) of columns by position, rows of each class, and the filters for them."""
+    """The selected rows.
+
+    Attributes:
+        counts: number of selected rows (bars, C) by bar and group of classes, by position of the column.
+        classes: number of selected rows of each class.
+        filters: keep these rows.
+    """
 
     counts: dict[int, np.ndarray]
     classes: np.ndarray

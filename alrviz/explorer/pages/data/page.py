@@ -286,6 +286,7 @@ def _feature_kind(dataset: "Dataset", name: str) -> str:
 
 
 def _source_line(session: Session) -> str:
+    """Return the origin of the table in a line."""
     if session.table.source.demo is not None:
         from alrviz.data.demos import demo_line
 

@@ -83,6 +83,7 @@ class Questions:
     # ---- both readings ---------------------------------------------------------------------------------------------
 
     def _doubt_card(self, table: "Table", doubt: "Doubt") -> Viewable:
+        """Return the card with both readings of a file, and a button for each."""
         session, question = self._session.table, doubt.question
         button_look = {"variant": "outlined", **_BUTTON_LOOK}  # both alike: neither answer is the likelier one
         keep = button("Keep this reading", lambda: session.confirm_reading(question), **button_look)
@@ -112,6 +113,7 @@ class Questions:
             current.object, alternative.object = (reading.table_html + note_html for reading in self._result)
 
     def _start_comparison(self, table: "Table", upload: "Upload", doubt: "Doubt") -> None:
+        """Read the file, or its first lines if it is large, in both ways on a thread."""
         limits, owner = self._session.registry.limits, self._session.owner
         preview = _first_lines(upload, table)
         self._is_part = preview is not upload
@@ -138,6 +140,7 @@ class Questions:
     # ---- meaning ---------------------------------------------------------------------------------------------------
 
     def _meaning_questions(self, dataset: "Dataset", quartiles_of: str) -> list[Viewable]:
+        """Return questions about the class and columns that give it away. quartiles_of: see `show`."""
         rows = []
         if quartiles_of:
             question_html = f"<b>{safe(quartiles_of, 60)}</b> is a measurement. Cut into quartiles it can be the class."
@@ -154,6 +157,7 @@ class Questions:
         return rows
 
     def _question_row(self, question_html: str, answers: dict[str, tuple[str, str]]) -> Viewable:
+        """Return a question with buttons. answers: (column, kind that the answer gives it) by label."""
         buttons_row = pn.Row(html((4, 0), f"<p>{question_html}</p>"), sizing_mode="stretch_width", margin=(2, 0))
         for label, (name, kind) in answers.items():
             on_press = partial(self._on_kind, name, kind)

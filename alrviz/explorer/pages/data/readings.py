@@ -21,7 +21,15 @@ _MARK_STYLE = "background: color-mix(in srgb, var(--alrviz-accent) 24%, transpar
 
 @dataclass(frozen=True)
 class Reading:
-    """A part of a table as it was read: names, texts of cells (None: missing), and the positions of differences."""
+    """A part of a table as it was read.
+
+    Attributes:
+        names: of the columns in the part.
+        rows: texts of the cells of each row; None for missing values.
+        changed_names: positions in `names` that differ from the other reading.
+        changed_cells: (row, column) in `rows` that differ from the other reading.
+        size: rows and columns of the whole table, as text.
+    """
 
     names: tuple[str, ...]
     rows: tuple[tuple[str | None, ...], ...]
@@ -83,6 +91,7 @@ def _reading_part(
     changed_names: frozenset[int] = frozenset(),
     changed_cells: frozenset[tuple[int, int]] = frozenset(),
 ) -> Reading:
+    """Return these rows and columns of a table; changed_cells: (row, column) in the part."""
     rows = [int(row) for row in rows if row < table.n_rows]
     cell_texts = [[_cell_text(table.values[k].series, row) for k in columns] for row in rows]
     size_text = f"{table.n_rows:,} rows, {len(table.values):,} columns"
@@ -114,6 +123,7 @@ def _cell_text(series: pd.Series, row: int) -> str | None:
 
 
 def _printable_value(value: object) -> object:
+    """Return numbers and dates as short texts, other values as they are."""
     if isinstance(value, pd.Timestamp):
         return str(value).removesuffix(" 00:00:00")
     return number_text(value) if isinstance(value, int | float | np.number) else value

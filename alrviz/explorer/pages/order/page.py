@@ -34,6 +34,7 @@ _COSTS_PX = 172  # px of the table of costs under the reliability curve
 
 
 def _family(spec: "OrderSpec", family: str) -> "OrderSpec":
+    """Return the spec with another family; alpha is adapted to it, or kept in the spec if the family has none."""
     previous = spec.recipe
     alpha = previous.params.get("alpha", spec.alpha)
     recipe = with_family(previous, family)
