@@ -98,12 +98,12 @@ def _alpha(text: str) -> str | float | tuple[float, ...]:
     if text == "auto":
         return text
     try:
-        first, *further_alphas = map(float, text.split(","))
+        first_alpha, *further_alphas = map(float, text.split(","))
     except ValueError as error:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not known; expected a number, one for each order: 0.1,3, or auto"
         ) from error
-    return (first, *further_alphas) if further_alphas else first
+    return (first_alpha, *further_alphas) if further_alphas else first_alpha
 
 
 def _center(text: str) -> int | str:

@@ -176,7 +176,7 @@ class Lesson:
     Attributes:
         id: its slug.
         version: changes with the questions, so that answers to old ones do not count.
-        title: as Markdown-free text.
+        title: plain text.
         minutes: that it takes about.
         audience: for whom it is; "" if that is not stated.
         steps: at least one.

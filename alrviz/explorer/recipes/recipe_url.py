@@ -64,8 +64,8 @@ def _read_recipe(text: str, seed: int, keywords: bool) -> Recipe | None:
     for field in fields:
         if field[:1] in param_by_key:
             name, param = param_by_key[field[:1]]
-            word = field[1:] if field[1:] in param.keywords and (keywords or field[1:] == "auto") else None
-            settings[name] = word or _read_value(param, field[1:])
+            keyword = field[1:] if field[1:] in param.keywords and (keywords or field[1:] == "auto") else None
+            settings[name] = keyword or _read_value(param, field[1:])
     try:
         return Recipe(family, seed=seed, **settings)
     except RecipeError:

@@ -385,11 +385,11 @@ class Readers:
         and a `TableError` raised.
         """
         answers: list[Any] = []
-        reading = Job(lambda _: answers.append(reader.exchange(request, data, stop)), "alrviz-reading")
+        reading_job = Job(lambda _: answers.append(reader.exchange(request, data, stop)), "alrviz-reading")
         start_time = time.monotonic()
-        reading.start()
+        reading_job.start()
         try:
-            while not reading.join(POLL_SECONDS):
+            while not reading_job.join(POLL_SECONDS):
                 stop.check()
                 elapsed = time.monotonic() - start_time
                 if seconds is not None and elapsed > seconds:

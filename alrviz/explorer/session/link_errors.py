@@ -28,10 +28,10 @@ def check_link(query: str, state: State, choices: Choices) -> tuple[State, list[
     """
     problems: list[str] = []
     try:
-        pairs = parse_qsl(query[:MAX_LINK_CHARS].lstrip("?"), max_num_fields=50, errors="replace")
+        property_texts = parse_qsl(query[:MAX_LINK_CHARS].lstrip("?"), max_num_fields=50, errors="replace")
     except ValueError:
         return state, ["it has more properties than any link of the explorer"]
-    for key, text in dict(pairs).items():
+    for key, text in dict(property_texts).items():
         if key not in PROPERTIES:
             close_keys = get_close_matches(key, PROPERTIES, n=1, cutoff=0.75)
             if close_keys:

@@ -44,7 +44,7 @@ class Session(param.Parameterized):
         race_requested: whether another page asked for a race to start.
         offered_recipes: recipes that another page hands over to be raced.
         link: connects the session's state with the browser's address.
-        open_drawer, on_wake: set by the shell; show the drawer, and start the pump.
+        open_drawer, on_wake: set by the shell; show or hide the drawer, and start the pump.
     """
 
     seed = param.Integer(default=0, bounds=(0, 2**32 - 1), doc="Seed of demo set and split.")

@@ -284,6 +284,6 @@ def read_link(query: str) -> State:
 def write_link(state: State) -> str:
     """Return the query (with its question mark) of the shortest link to `state`; "" for the first screen."""
     properties = ((key, prop, getattr(state, prop.name)) for key, prop in PROPERTIES.items())
-    key_texts = ((key, prop.metadata["write"](value)) for key, prop, value in properties if value != prop.default)
-    pairs = [(key, text) for key, text in key_texts if text]
-    return "?" + urlencode(pairs, quote_via=quote) if pairs else ""
+    texts = ((key, prop.metadata["write"](value)) for key, prop, value in properties if value != prop.default)
+    property_texts = [(key, text) for key, text in texts if text]
+    return "?" + urlencode(property_texts, quote_via=quote) if property_texts else ""

@@ -89,10 +89,10 @@ class Notice:
         if loading is not None:
             self._show_share(loading.share)
         self._text.object, self.heard.object = visible_text, spoken_text
-        visible = bool(visible_text) and (loading is None or loading.seconds > ANNOUNCE_SECONDS)
-        if visible and not self.panel.objects:
+        is_visible = bool(visible_text) and (loading is None or loading.seconds > ANNOUNCE_SECONDS)
+        if is_visible and not self.panel.objects:
             self.panel[:] = [self._row]  # on most first screens there is nothing to say
-        self.panel.visible = visible
+        self.panel.visible = is_visible
         self.panel.styles = _ERROR_STYLE if self.session.problem is not None and loading is None else _PLAIN_STYLE
 
     def _show_share(self, share: float | None) -> None:

@@ -128,7 +128,7 @@ class PageServer:
         return sum(session.connection_count for session in self._context.sessions if session.id == id)
 
     async def _build(self, id: ID, token: str, request: HTTPServerRequest, is_known: bool) -> bool:
-        """Build the session of a token when its turn comes; return False if too many visitors wait."""
+        """Build the session of a token when its turn comes; return False if too many wait at its address."""
         pending = self._pending[id]
         try:
             if not await self.queue.enter(request.remote_ip or "", is_known, id):

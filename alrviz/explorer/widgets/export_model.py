@@ -216,8 +216,8 @@ class ExportModel:
         is_small = model.size <= MAX_NUMBERS
         for button in (self.zipped, self.pickled):
             button.visible = is_small
-        for part in (self.weights, self.dialect, self.sql):
-            part.visible = is_small and model.recipes[0].definition.shows_weights
+        for control in (self.weights, self.dialect, self.sql):
+            control.visible = is_small and model.recipes[0].definition.shows_weights
         too_large_text = (
             f"This model has {model.size:,} numbers, too many to save from this page: the script behind Python fits "
             "it, and <code>alrviz.save_model(model, 'model.zip')</code> saves it"

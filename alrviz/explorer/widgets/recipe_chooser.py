@@ -21,14 +21,15 @@ from alrviz.studies.core.names import short_names
 
 def _chip_style(colour: str, sign: str) -> dict[str, object]:
     """Return the look of a chip: `sign` is the marker of its line, as a letter."""
-    mark = {"content": f'"{sign}" / ""', "color": colour, "lineHeight": 1, "mr": "6px"}  # "": screen readers skip it
+    # The "" after "/" is the text for screen readers: they skip the marker.
+    marker_style = {"content": f'"{sign}" / ""', "color": colour, "lineHeight": 1, "mr": "6px"}
     return {
         "borderRadius": "16px",
         "borderColor": colour,
         "color": "text.primary",
         "fontSize": "1rem",
         "px": "9px",
-        "&::before": mark,
+        "&::before": marker_style,
     }
 
 

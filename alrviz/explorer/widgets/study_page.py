@@ -151,11 +151,11 @@ class StudyLayout:
             self.dialog.place, sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 
-    def show_costs(self, line: str, table: str, timed: bool) -> None:
+    def show_costs(self, time_html: str, table_html: str, timed: bool) -> None:
         """Show the cost of the study. timed: whether the progress bar shows the remaining time."""
         # A hidden line still takes its space: if the row wrapped differently, the picture would move.
-        say(self.time, f"<span style='visibility:hidden'>{line}</span>" if timed else line)
-        say(self.cost_table, table)
+        say(self.time, f"<span style='visibility:hidden'>{time_html}</span>" if timed else time_html)
+        say(self.cost_table, table_html)
 
     def show_remarks(self, remarks: list[str]) -> None:
         """Show remarks on the table above the picture; they are HTML."""

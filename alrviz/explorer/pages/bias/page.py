@@ -160,9 +160,9 @@ print(study.summary().to_string())
 
     def new_recipe(self, columns: int) -> Recipe:
         """Return the last recipe's next order, else a family that is not chosen yet."""
-        last = self.recipes[-1]
-        if "order" in last.params and last.params["order"] < min(ORDERS[-1], columns):
-            higher = last.replace(order=last.params["order"] + 1)
+        last_recipe = self.recipes[-1]
+        if "order" in last_recipe.params and last_recipe.params["order"] < min(ORDERS[-1], columns):
+            higher = last_recipe.replace(order=last_recipe.params["order"] + 1)
             if higher not in self.recipes:
                 return higher
         present_families = {recipe.family for recipe in self.recipes}

@@ -73,9 +73,9 @@ class DlrFrame:
         return self.by_hand and self.live is not None and not self.live.settled
 
 
-def of_run(run: Any, step: int, previous: DensityFrame | None, stop: StopToken) -> Iterator[DlrFrame]:
+def of_run(run: Any, step_index: int, previous: DensityFrame | None, stop: StopToken) -> Iterator[DlrFrame]:
     """Yield the frame of a run's step, if the step has a model."""
-    model = model_at(run, step)
+    model = model_at(run, step_index)
     stop.check()
     if isinstance(model, StepModel):
         density = cast("DensityModel", model.model)

@@ -118,8 +118,8 @@ class DlrTab(DlrState):
         self.columns.hide(is_drawing)
         # While points are drawn the sentence has two lines: a longer one would move the map under the pointer.
         self._sentence_row.styles = _DRAWING_SENTENCE_STYLES if is_drawing else _SENTENCE_STYLES
-        for part in (self.buttons, self.footer):
-            part.visible = not is_drawing
+        for row in (self.buttons, self.footer):
+            row.visible = not is_drawing
 
     def _take_table(self) -> None:
         """Make the table of the two columns on a thread, then fit the models."""

@@ -41,21 +41,21 @@ def loss_words(bandwidth: str, nll: float) -> str:
 
 def few_rows_html(encoded: Encoded | None, noun: str) -> str:
     """Return a warning if a class has few rows. noun: "row" or "point"."""
-    fewest = int(np.bincount(encoded.y.astype(np.intp)).min()) if encoded is not None and len(encoded.y) else 0
-    if fewest >= MIN_CLASS_ROWS:
+    n_rows = int(np.bincount(encoded.y.astype(np.intp)).min()) if encoded is not None and len(encoded.y) else 0
+    if n_rows >= MIN_CLASS_ROWS:
         return ""
-    rows_text = f"{fewest:,} {noun}{'s' if fewest != 1 else ''}"
+    rows_text = f"{n_rows:,} {noun}{'s' if n_rows != 1 else ''}"
     return (
         f" <span class='bad'><abbr title='{_FEW_ROWS_HINT}'><b>Few {noun}s</b></abbr>: a class has {rows_text}.</span>"
     )
 
 
-def trace_values(racer: Racer, head: int) -> dict[str, float]:
+def trace_values(racer: Racer, iteration: int) -> dict[str, float]:
     """Return the values of a run's trace at an iteration, or at its end if that is earlier; NaN for missing values."""
 
     def value(name: str) -> float:
         column = racer.columns.get(name, ())
-        return float(column[min(head, len(column) - 1)]) if len(column) else float("nan")
+        return float(column[min(iteration, len(column) - 1)]) if len(column) else float("nan")
 
     rows = racer.run.trace.rows or 1.0
     return {

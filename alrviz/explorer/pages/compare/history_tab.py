@@ -136,10 +136,10 @@ class HistoryTab(Tab):
         item = self.item
         self._deletion_id = ""
         self.list.visible = self.detail.visible = item is not None
-        problem = NOT_SAVED.format(safe(self._problem)) if self._problem else ""
-        empty = EMPTY + pruned_html(self._n_pruned) if self._has_loaded else LOADING
-        say(self.status, problem or ("" if item is not None else empty))
-        self.status.visible = bool(problem) or item is None
+        problem_html = NOT_SAVED.format(safe(self._problem)) if self._problem else ""
+        empty_html = EMPTY + pruned_html(self._n_pruned) if self._has_loaded else LOADING
+        say(self.status, problem_html or ("" if item is not None else empty_html))
+        self.status.visible = bool(problem_html) or item is None
         if item is None:
             return
         stored_bytes = sum(run.size for run in self.items)

@@ -253,13 +253,13 @@ class CompareTab(StudyPage):
         """Add a newly dropped table to the data sets; then estimate the current settings."""
         if self.session.page != self._page:
             return  # the session's link is another page's
-        new = self.own_tables.add_current()
+        new_link = self.own_tables.add_current()
         sets = self.spec.sets
         links = sets.links
-        if new is not None or self.own_tables.with_choices(links) != sets.own_tables:
+        if new_link is not None or self.own_tables.with_choices(links) != sets.own_tables:
             # A dropped table replaces the default sets, which nobody chose.
-            demos = () if new is not None and sets == FIRST_SETS else sets.demos
-            own_tables = self.own_tables.with_choices(links if new is None else [*links, new])
+            demos = () if new_link is not None and sets == FIRST_SETS else sets.demos
+            own_tables = self.own_tables.with_choices(links if new_link is None else [*links, new_link])
             self.change(replace(self.spec, sets=TableSets(demos, own_tables)))
         else:
             super().request_estimate()
@@ -287,9 +287,9 @@ def tables_code(tables: tuple[NamedTable, ...], seed: int, served_from: str) -> 
     code = "tables = []\n"
     for table in tables:
         dataset, demo = table.dataset, table.source.demo
-        lines = table_code(dataset, table.source, seed, served_from)
+        table_lines = table_code(dataset, table.source, seed, served_from)
         if dataset.name != (demo[0] if demo else dataset.table.name):  # another table has the same name
-            lines += f"\ndataset = dataclasses.replace(dataset, name={dataset.name!r})"
+            table_lines += f"\ndataset = dataclasses.replace(dataset, name={dataset.name!r})"
             code = code if code.startswith("import") else f"import dataclasses\n\n{code}"
-        code += f"{lines}\ntables.append(dataset)\n"
+        code += f"{table_lines}\ntables.append(dataset)\n"
     return code

@@ -62,8 +62,8 @@ class RaceDialogs:
         self._share.open()
 
     def _show_link(self, visible: bool) -> None:
-        for part in (self._link, self._code, self._copy_link, self._revoke_button, self._keep):
-            part.visible = visible
+        for widget in (self._link, self._code, self._copy_link, self._revoke_button, self._keep):
+            widget.visible = visible
 
     def _revoke(self) -> None:
         if self.session.runs.entry is not None:

@@ -132,19 +132,23 @@ class ConvergencePage(Page):
         return is_first_table and not session.lesson and self.settings.is_first
 
     def _layout(self) -> Viewable:
-        python = text_button("Python", "code", _PYTHON, lambda: self.dialogs.show_script(self.racers, __version__))
-        share = text_button("Share", "share", _SHARE, self._share)
-        buttons = pn.Row(self.starter.pane, python, share, margin=0, styles={"flex": "1 1 240px", "min-width": "0"})
+        python_button = text_button(
+            "Python", "code", _PYTHON, lambda: self.dialogs.show_script(self.racers, __version__)
+        )
+        share_button = text_button("Share", "share", _SHARE, self._share)
+        buttons = pn.Row(
+            self.starter.pane, python_button, share_button, margin=0, styles={"flex": "1 1 240px", "min-width": "0"}
+        )
         racers_row = pn.FlexBox(
             self.chooser.panel, buttons, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
             sizing_mode="stretch_width", css_classes=["alrviz-part-racers"],
         )  # fmt: skip
-        card = pn.Column(
+        race_card = pn.Column(
             self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0, css_classes=["alrviz-first"]
         )
         about_part = Collapsible("About this plot", html(text=about_html("convergence")))
         return pn.Column(
-            self.controls.panel, racers_row, self.note, card, self.scales.part, self.model.evaluation.part,
+            self.controls.panel, racers_row, self.note, race_card, self.scales.part, self.model.evaluation.part,
             self.model.part, about_part, *self.dialogs.panels, sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 

@@ -20,7 +20,7 @@ _DELIMITER_WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars",
 MAX_NUMBER_COLUMNS = 4  # classes in the table under a column's picture, which is half a page wide
 
 
-def head_html(dataset: "Dataset", line: str) -> str:
+def head_html(dataset: "Dataset", source_text: str) -> str:
     """Return the table's description and size."""
     kinds = list(dataset.kinds.values())
     n_used, n_ignored = sum(kind in FEATURE_KINDS for kind in kinds), kinds.count("ignore")
@@ -30,7 +30,7 @@ def head_html(dataset: "Dataset", line: str) -> str:
         f"{dataset.n_classes:,} classes of <b>{safe(dataset.target, 60)}</b>",
         f"hash <code>{safe(dataset.hash[:12])}</code>",
     ]
-    description = f"<p class='quiet'>{safe(line, 400)}</p>" if line else ""
+    description = f"<p class='quiet'>{safe(source_text, 400)}</p>" if source_text else ""
     return f"{description}<p>{' &nbsp;·&nbsp; '.join(facts)}</p>"
 
 

@@ -102,15 +102,15 @@ class Questions:
         return card(html((0, 0, 6, 0), f"<p><b>{safe(question, 400)}</b></p>"), sides, margin=(12, 0, 0, 0))
 
     def _fill_panes(self) -> None:
-        current, alternative = self._panes
+        current_pane, alternative_pane = self._panes
         self._change.visible = not isinstance(self._result, str)
         if self._result is None:
-            current.object = alternative.object = "<p class='quiet'>Reading both ways …</p>"
+            current_pane.object = alternative_pane.object = "<p class='quiet'>Reading both ways …</p>"
         elif isinstance(self._result, str):
-            current.object, alternative.object = "", f"<p>{safe(self._result, 300)}</p>"
+            current_pane.object, alternative_pane.object = "", f"<p>{safe(self._result, 300)}</p>"
         else:
             note_html = "<p class='quiet'>of the first lines of the file</p>" if self._is_part else ""
-            current.object, alternative.object = (reading.table_html + note_html for reading in self._result)
+            current_pane.object, alternative_pane.object = (reading.table_html + note_html for reading in self._result)
 
     def _start_comparison(self, table: "Table", upload: "Upload", doubt: "Doubt") -> None:
         """Read the file, or its first lines if it is large, in both ways on a thread."""

@@ -167,12 +167,12 @@ class PathPage(StudyPage):
     def recommendation(self) -> Recommendation | None:
         """Return the models at the best alpha of each path."""
         view = self.study_view
-        best = best_of(view.readings)
-        if best is None or view.study is None:
+        best_verdict = best_of(view.readings)
+        if best_verdict is None or view.study is None:
             return None
         study, readings = view.study, view.readings
         return Recommendation(
-            f"alpha {alpha_text(best.alpha)}", lambda: racers_of(study.recipes, readings, self.session.seed)
+            f"alpha {alpha_text(best_verdict.alpha)}", lambda: racers_of(study.recipes, readings, self.session.seed)
         )
 
     def script(self) -> str:
