@@ -214,6 +214,7 @@ class Classroom:
             self.addresses[student] = address
 
     def _make_room(self) -> None:
+        """Remove a student as `join` says; `ClassRefused` if nobody can be removed."""
         latest_first = list(reversed(self.students.items()))
         absent_students = (student for student, number in latest_first if not number and student not in self.open_pages)
         scripted_students = (student for student, _ in latest_first if student not in self.readers)

@@ -100,6 +100,7 @@ class PageQueue:
         return sorted(n_pages_before, key=n_pages_before.__getitem__)  # equal ones stay in their order
 
     def _next(self) -> None:
+        """Begin the next turn, if a ticket waits."""
         self._tickets = [ticket for ticket in self._tickets if not ticket.turn.done()]  # without those just cancelled
         self._building = bool(self._tickets)
         self._places = None
@@ -113,8 +114,9 @@ class PageQueue:
         ticket.turn.set_result(True)
 
     def _decay_page_counts(self) -> None:
+        """Halve the recent pages of addresses every HALF_LIFE_SECONDS; forget small counts."""
         current_time = self._clock()
-        decay = 0.5 ** ((current_time - self._last_count) / HALF_LIFE_SECONDS)
+        decay_factor = 0.5 ** ((current_time - self._last_count) / HALF_LIFE_SECONDS)
         self._last_count = current_time
-        decayed_counts = {address: pages * decay for address, pages in self._recent_pages.items()}
+        decayed_counts = {address: pages * decay_factor for address, pages in self._recent_pages.items()}
         self._recent_pages = {address: pages for address, pages in decayed_counts.items() if pages > _FORGOTTEN_PAGES}

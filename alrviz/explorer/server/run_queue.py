@@ -234,8 +234,8 @@ class Shares:
             active: owners of all running and waiting jobs.
         """
         passed_seconds, self._last_charge = max(current_time - self._last_charge, 0.0), current_time
-        decay = 0.5 ** (passed_seconds / HALF_LIFE_SECONDS)
-        decayed_seconds = {owner: seconds * decay for owner, seconds in self._seconds.items()}
+        decay_factor = 0.5 ** (passed_seconds / HALF_LIFE_SECONDS)
+        decayed_seconds = {owner: seconds * decay_factor for owner, seconds in self._seconds.items()}
         self._seconds = {owner: seconds for owner, seconds in decayed_seconds.items() if seconds > FORGOTTEN_SECONDS}
         for owner in running:
             self._seconds[owner] = self._seconds.get(owner, 0.0) + passed_seconds
@@ -309,6 +309,7 @@ class RunQueue:
             entry.job.stop()
 
     def _charge_running_time(self) -> None:
+        """Charge the time since the last call to running jobs and their owners."""
         running_entries = [e for e in self.entries.values() if e.under_way]
         owners = [entry.owner for entry in running_entries]
         passed_seconds = self.shares.charge_time(

@@ -61,15 +61,16 @@ def _bars_html(rows: Sequence[tuple[str, Sequence[int], bool]], totals: Sequence
 
 
 def _choice_html(question: Question, rounds: Sequence[Round], to_html: ToHtml, outcome: AnswerValue | None) -> str:
-    counters = [Counter(vote.answer for vote in round_.votes.values()) for round_ in rounds]
+    counts_by_round = [Counter(vote.answer for vote in round_.votes.values()) for round_ in rounds]
     rows = [
-        (to_html(option.words), [counter[option.value] for counter in counters], option.value == outcome)
+        (to_html(option.words), [counts[option.value] for counts in counts_by_round], option.value == outcome)
         for option in question.options
     ]
     return _bars_html(rows, [len(round_.votes) for round_ in rounds])
 
 
 def _number_html(question: Question, rounds: Sequence[Round], to_html: ToHtml, outcome: AnswerValue | None) -> str:
+    """Return the medians of the rounds, and the numbers in bins as bars."""
     round_numbers = [np.array([vote.answer for vote in round_.votes.values()], float) for round_ in rounds]
     names, counts_by_round, edges = _bin_numbers(round_numbers)
     happened = float(outcome) if isinstance(outcome, float) else None
@@ -105,19 +106,21 @@ def _bin_numbers(numbers_by_round: Sequence[Any]) -> tuple[list[str], list[list[
 
 
 def _order_html(question: Question, rounds: Sequence[Round], to_html: ToHtml, outcome: AnswerValue | None) -> str:
-    counters = [Counter(vote.answer for vote in round_.votes.values()) for round_ in rounds]
-    orders = sorted(set().union(*counters), key=lambda order: (-counters[-1][order], str(order)))[:BINS]
+    """Return the most frequent orders as bars; those of the latest round decide."""
+    counts_by_round = [Counter(vote.answer for vote in round_.votes.values()) for round_ in rounds]
+    orders = sorted(set().union(*counts_by_round), key=lambda order: (-counts_by_round[-1][order], str(order)))[:BINS]
     if outcome is not None and outcome not in orders:
         orders.append(outcome)
     rows = []
     for order in orders:
         if isinstance(order, tuple):
             name = " → ".join(to_html(question.words_of(str(value))) for value in order)
-            rows.append((name, [counter[order] for counter in counters], order == outcome))
+            rows.append((name, [counts[order] for counts in counts_by_round], order == outcome))
     return "<p class='quiet'>The most frequent orders.</p>" + _bars_html(rows, [len(round_.votes) for round_ in rounds])
 
 
 def _sketch_html(question: Question, rounds: Sequence[Round], to_html: ToHtml, outcome: AnswerValue | None) -> str:
+    """Return the latest sketches and the median of each round as SVG."""
     width, height, margin, names = 280, 150, 44, [option.words for option in question.options]
     option_x_px = [margin + 8 + (width - margin - 16) * k / max(len(names) - 1, 1) for k in range(len(names))]
 

@@ -79,6 +79,7 @@ class ClassPanel:
         self._wall.open()
 
     def _show_wall(self) -> None:
+        """Show the code of the class in the dialog, or what a class is."""
         room = self._room
         # The same button for both: replacing it would lose the keyboard focus.
         self._begin_button.param.update(label="Open a class" if room is None else "Back to the page")
@@ -275,6 +276,7 @@ class ClassPanel:
             self._ask(Question("own", kind, text, tuple(Option(option, option) for option in options)))
 
     def _close_question(self) -> None:
+        """Close the round; the typical answer becomes that to the lesson's question."""
         if self._room is None or self._room.round is None:
             return
         self._room.close()
@@ -305,6 +307,7 @@ class ClassPanel:
             self._room.locked = bool(event.new)
 
     def _end_class(self) -> None:
+        """End the class at the second press."""
         if self._end_button.label != CONFIRM_END_LABEL:
             self._end_button.label = CONFIRM_END_LABEL
             return

@@ -105,6 +105,7 @@ class DropStrip(pmui.FileInput):
         self._on_error(error)
 
     def _finish_file(self) -> None:
+        """Hand over the file that has arrived, unless it was refused."""
         arrival, self._arrival = self._arrival, None
         self._send_msg({"status": "finished"})
         if arrival is not None and not arrival.is_closed:

@@ -111,6 +111,7 @@ class Notice:
         return spoken_html, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, loading.share)}</span></p>"
 
     def _message_html(self) -> str:
+        """Return the error, or the message and a request for the link's file; "" without any."""
         session = self.session
         if session.problem is not None:
             return problem_html(session.problem)

@@ -162,6 +162,7 @@ class Spectators:
             self._task = asyncio.ensure_future(self._broadcast())
 
     async def _broadcast(self) -> None:
+        """Send the feed's changes to all readers every tick, and a heartbeat when it is silent."""
         silent_ticks = 0
         try:
             while self.readers and not self._feed.is_ended:

@@ -151,6 +151,7 @@ class EvaluationPart:
             self._start_evaluation()
 
     def _start_evaluation(self) -> None:
+        """Evaluate the chosen model on a thread."""
         model, key = self._models[self._choice], (self._key, self._choice)
         self.start.visible, self._activity = False, "evaluating"
 

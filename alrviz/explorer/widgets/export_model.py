@@ -189,6 +189,7 @@ class ExportModel:
         return self.folded is not None and self.strip.pump()
 
     def _offer_models(self) -> None:
+        """Offer the models of the race shown, or the one model, for evaluation and export."""
         offered = self._race_or_model
         self._models = (
             {} if offered is None else {0: offered} if isinstance(offered, FittedModel) else models_of_race(offered)

@@ -76,6 +76,7 @@ class TabbedPage(Page):
         return pn.Column(self._first, self._area, sizing_mode="stretch_width", margin=0)
 
     def _show_tab(self) -> None:
+        """Bring the session's tab to the front; build it at its first visit."""
         slug = self.front_slug
         with pn.io.hold():
             if slug not in self._built:

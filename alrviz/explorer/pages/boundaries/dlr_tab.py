@@ -144,6 +144,7 @@ class DlrTab(DlrState):
         self._request_models()
 
     def _request_models(self) -> None:
+        """Fit dlr and the peer to the two columns, unless both are fitted."""
         table = self.table
         if table is None:
             return
@@ -212,6 +213,7 @@ class DlrTab(DlrState):
         return None if frame is None or frame.run is not self.drawn_run or frame.by_hand else frame.model.step
 
     def _request_frame(self) -> None:
+        """Request the frame of the iteration that the player is at."""
         self.frames.stale = False
         run, race, table = self.drawn_run, self.player.player.race, self.table
         if run is None or table is None or race is None or run.dataset.hash != table.hash:

@@ -148,6 +148,7 @@ class FamilyTab(MapTab):
         self._request_models()
 
     def _request_models(self) -> None:
+        """Fit the chosen model, or the peer in its place, unless it is fitted."""
         dataset = self.session.table.dataset
         if dataset is None:
             return

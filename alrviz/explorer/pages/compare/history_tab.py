@@ -133,6 +133,7 @@ class HistoryTab(Tab):
             self._show_item()
 
     def _show_item(self) -> None:
+        """Show the selected run, or why there is none."""
         item = self.item
         self._deletion_id = ""
         self.list.visible = self.detail.visible = item is not None

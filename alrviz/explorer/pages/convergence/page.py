@@ -298,6 +298,7 @@ class ConvergencePage(Page):
     # ---- table, race ----------------------------------------------------------------------------------------------
 
     def _table_changed(self) -> None:
+        """Race the models on the session's new table, if this page is in front."""
         dataset, self._table_pending = self.session.table.dataset, self.session.page != self.slug
         if dataset is None or self._table_pending:
             return
@@ -332,6 +333,7 @@ class ConvergencePage(Page):
             entry.last_seen_iteration = max(entry.last_seen_iteration, iteration)
 
     def _check_awaited(self) -> None:
+        """Give up a press of Run that waited for a table which could not be loaded."""
         table = self.session.table
         if table.loading is None and table.dataset is None and self.race_view.player.is_waiting:
             self.race_view.press_stop()  # the table that Run waits for could not be loaded

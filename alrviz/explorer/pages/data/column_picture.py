@@ -64,11 +64,11 @@ def _number_picture(
     column_values = dataset.X[name].to_numpy(dtype=np.float64)
     is_present = ~np.isnan(column_values)
     splits = split_table(dataset, Recipe("lr").holdout, seed)
-    train = splits.train
+    training_rows = splits.train
     recipe = Recipe("lr", order=1, discretize=discretize, n_bins=n_bins)
     encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.most_levels)
-    weights = None if dataset.weights is None else dataset.weights[train]
-    code = encoder.fit(dataset.X[[name]].iloc[train], dataset.y[train], weights, stop=stop).columns_[0]
+    weights = None if dataset.weights is None else dataset.weights[training_rows]
+    code = encoder.fit(dataset.X[[name]].iloc[training_rows], dataset.y[training_rows], weights, stop=stop).columns_[0]
     cuts = code.cuts if code.cuts is not None else np.empty(0)
     present_values = column_values[is_present]
     minimum, maximum = (float(present_values.min()), float(present_values.max())) if len(present_values) else (0.0, 1.0)
@@ -76,15 +76,15 @@ def _number_picture(
     bar_by_row = np.clip(np.searchsorted(edges, present_values, side="right") - 1, 0, BINS - 1)
     counts = count_levels(bar_by_row, y[is_present], BINS, dataset.n_classes)
     labels = tuple(f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges))
-    levels = len(cuts) + 1 if code.cuts is not None else code.n_levels
+    n_levels = len(cuts) + 1 if code.cuts is not None else code.n_levels
     method = (
         f"{CUTS[discretize]} of order 1" if discretize in (*SMOOTH_WAYS, "auto") else CUTS[discretize]
     )  # of higher orders fewer
-    missing = int((~is_present).sum())
-    missing_text = f", {missing:,} rows without a value" if missing else ""
-    levels_text = f"{method}: {levels} levels" if levels > 1 else f"{method}: no cut pays for itself, one level"
-    cut_rows = f", cut on the {len(train):,} training rows" if len(splits.test) else ""
-    return ColumnPicture(f"{name}: {levels_text}{cut_rows}{missing_text}", counts, edges, labels, False, cuts, name)
+    n_missing = int((~is_present).sum())
+    missing_text = f", {n_missing:,} rows without a value" if n_missing else ""
+    levels_text = f"{method}: {n_levels} levels" if n_levels > 1 else f"{method}: no cut pays for itself, one level"
+    rows_text = f", cut on the {len(training_rows):,} training rows" if len(splits.test) else ""
+    return ColumnPicture(f"{name}: {levels_text}{rows_text}{missing_text}", counts, edges, labels, False, cuts, name)
 
 
 def _level_picture(series: "pd.Series", name: str, kind: str, y: np.ndarray, n_classes: int) -> ColumnPicture:

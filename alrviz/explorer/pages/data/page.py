@@ -125,6 +125,7 @@ class DataPage(Page):
         return card(title_pane, self._costs, export, margin=(12, 0, 16, 0))
 
     def _empty_card(self) -> Viewable:
+        """Return the card shown before there is a table."""
         hint_pane = html((0, 0, 12, 0))
         hint_pane.object = (
             "<h1>No table yet</h1><br><p>Drop a file anywhere on this page: CSV, TSV, JSON, Parquet, Arrow, "

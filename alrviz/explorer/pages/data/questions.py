@@ -102,6 +102,7 @@ class Questions:
         return card(html((0, 0, 6, 0), f"<p><b>{safe(question, 400)}</b></p>"), sides, margin=(12, 0, 0, 0))
 
     def _fill_panes(self) -> None:
+        """Show both readings, or why the other one is impossible."""
         current_pane, alternative_pane = self._panes
         self._change.visible = not isinstance(self._result, str)
         if self._result is None:

@@ -163,17 +163,18 @@ def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:
 
     If each fold chose an alpha, the median is used. AutoClassifier's model comes first if it is better.
     """
-    recipe, automatic = study.recipe(), study.verdict().automatic
-    automatic_models = () if automatic is None else (automatic.replace(seed=seed),)
+    recipe, automatic_recipe = study.recipe(), study.verdict().automatic
+    automatic_racers = () if automatic_recipe is None else (automatic_recipe.replace(seed=seed),)
     if recipe is None:
-        return automatic_models
+        return automatic_racers
     if recipe.params.get("alpha") in ("cv", "auto"):
-        frame = study.frame()
-        order_rows = frame[(frame.order == recipe.params["order"]) & (frame.outcome != "failed")]
+        fits = study.frame()
+        order_rows = fits[(fits.order == recipe.params["order"]) & (fits.outcome != "failed")]
         recipe = recipe.replace(alpha=median_alpha(order_rows))
     model = recipe.replace(seed=seed)
-    if automatic_models:
-        return *automatic_models, model
+    if automatic_racers:
+        return *automatic_racers, model
     alpha = model.params.get("alpha")
-    fixed = model.replace(alpha=alpha[-1]) if isinstance(alpha, tuple) else model  # the alpha of the highest order
-    return model, with_family(fixed, model.definition.rival, "order", "alpha", "penalty")
+    # A rival has one alpha: that of the highest order.
+    one_alpha_model = model.replace(alpha=alpha[-1]) if isinstance(alpha, tuple) else model
+    return model, with_family(one_alpha_model, model.definition.rival, "order", "alpha", "penalty")
