@@ -108,7 +108,7 @@ def merges(levels: pa.Array, decimal: str = ".") -> bool:
     long_texts = levels.filter(pc.greater(pc.utf8_length(levels), EXACT_DIGITS)).to_pylist()
     exact = set()
     for text in long_texts:
-        with suppress(InvalidOperation):  # thousands marks: the number is long_texts because of them, not of its digits
+        with suppress(InvalidOperation):  # thousands marks: the number is long because of them, not of its digits
             exact.add(Decimal(text.replace(decimal, ".")))
     return 2 * len({float(number) for number in exact}) < len(exact)
 

@@ -1,7 +1,7 @@
 """Parse columns by their specs: training, new rows, streams and score.py all use `parse_column`.
 
 A value that does not fit its spec (a date in another order, an unknown unit, a word among numbers) is missing, and
-counted_sources by column. Part of score.py in every model file: it needs only the standard library, numpy and pyarrow.
+counted by column. Part of score.py in every model file: it needs only the standard library, numpy and pyarrow.
 """
 
 from collections.abc import Mapping, Sequence
@@ -137,7 +137,7 @@ def parse_features(
         column = _filled_cells(columns[spec.source]) if spec.fill_down else columns[spec.source]
         parsed = parse_column(column, spec)
         features.append(parsed[0])
-        if spec.source not in counted_sources:  # a date has several features, but is counted_sources once
+        if spec.source not in counted_sources:  # a date has several features, but is counted once
             count = ParseErrorCounts.count_rows(column, spec, parsed, unread)
             counts[spec.source] = counts[spec.source].plus(count) if spec.source in counts else count
             counted_sources.add(spec.source)

@@ -32,7 +32,7 @@ WIDTH_LINES = 200  # from which the number of fields of a row is detected
 MAX_ROW_LINES = 5  # of one field, if each of its lines might be a row
 MAX_JOINED_LINES = 1000  # of one field; beyond, its quotation mark was never closed
 QUOTE = ord('"')
-QUOTED_FIELD = re.compile(rb'"(?:[^"]|"")*"')  # a quoted field
+QUOTED_FIELD = re.compile(rb'"(?:[^"]|"")*"')  # in which a quotation mark is doubled
 
 
 class RepairedText(NamedTuple):

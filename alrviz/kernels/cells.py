@@ -293,7 +293,7 @@ def distinct_cells(codes, rows, tuples, columns, strides, levels, cards, row_cel
 
 
 @kernel
-def _slot_of(value, slot_start, mask, slots, slot_values):
+def _find_slot(value, slot_start, mask, slots, slot_values):
     """Return the slot of a value, or the free one where it belongs."""
     if mask < 0:
         return slot_start + value
@@ -332,7 +332,7 @@ def find_keys(codes, first_row, begin, end, segments, keys, is_missing):
                 else:
                     for r in range(m):
                         if number[r] >= 0:
-                            number[r] = slots[_slot_of(number[r], slot_start[s], mask[s], slots, slot_values)]
+                            number[r] = slots[_find_slot(number[r], slot_start[s], mask[s], slots, slot_values)]
                         else:
                             number[r] = -1
             for r in range(m):
@@ -369,7 +369,7 @@ def add_values(
             for s in range(first_segment[b], first_segment[b + 1]):
                 for c in range(first_column[s], first_column[s + 1]):
                     value = value * (n_levels[c] + 1) + min(np.int64(codes[columns[c], first_row + i]), n_levels[c])
-                slot = _slot_of(value, slot_start[s], mask[s], slots, slot_values)
+                slot = _find_slot(value, slot_start[s], mask[s], slots, slot_values)
                 if slots[slot] < 0:
                     is_last = s + 1 == first_segment[b + 1]
                     if is_last and state[0] == max_rows:
@@ -394,5 +394,5 @@ def rehash(first_old_slot, n_slots, slot_start, mask, slots, slot_values):
     """Enter the values of n_slots old slots into a segment's empty slots, which begin at slot_start."""
     for old_slot in range(first_old_slot, first_old_slot + n_slots):
         if slots[old_slot] >= 0:
-            slot = _slot_of(slot_values[old_slot], slot_start, mask, slots, slot_values)
+            slot = _find_slot(slot_values[old_slot], slot_start, mask, slots, slot_values)
             slots[slot], slot_values[slot] = slots[old_slot], slot_values[old_slot]

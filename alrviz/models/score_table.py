@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import cells as cell_kernels
-from alrviz.kernels import cells as kernels
 from alrviz.kernels import rows as row_kernels
 from alrviz.memory import free_memory
 from alrviz.models.cell_space import AnySpace
@@ -134,7 +133,7 @@ class ScoreTable:
         def find(part: int) -> None:
             stop.check()
             begin, end = part * _ROWS_PER_CALL, min(n, (part + 1) * _ROWS_PER_CALL)
-            any_missing[part] = kernels.find_keys(codes, origin, begin, end, self._segments(), keys, is_missing)
+            any_missing[part] = cell_kernels.find_keys(codes, origin, begin, end, self._segments(), keys, is_missing)
 
         run_parts(find, len(any_missing), n_jobs)
         rows = np.flatnonzero(is_missing) if any(any_missing) else np.empty(0, np.int64)
@@ -142,7 +141,7 @@ class ScoreTable:
             self._insert(codes, origin, rows[begin : begin + self._insert_rows], keys, n_jobs, stop)
         if self.n_rows < self._max_rows:
             return keys, rows[:0]
-        is_lost = keys[:, rows] == kernels.MISSING_KEY
+        is_lost = keys[:, rows] == cell_kernels.MISSING_KEY
         keys[:, rows] = np.where(is_lost, np.uint32(0), keys[:, rows])
         return keys, rows[is_lost.any(axis=0)]
 
@@ -155,7 +154,7 @@ class ScoreTable:
         value_blocks, examples = np.empty(max_new, np.int32), np.empty(max_new, np.int64)
         while n_done < len(rows):
             stop.check()
-            n_done = kernels.add_values(
+            n_done = cell_kernels.add_values(
                 codes, origin, rows, n_done, self._max_rows, self._segments(), self._numbers, keys, value_blocks,
                 examples, first_new, self._state,
             )  # fmt: skip
@@ -190,8 +189,8 @@ class ScoreTable:
 
         run_parts(part, -(-len(z) // _ROWS_PER_CALL), n_jobs)
 
-    def _segments(self) -> kernels.Segments:
-        return kernels.Segments(
+    def _segments(self) -> cell_kernels.Segments:
+        return cell_kernels.Segments(
             self._first_segment, self._first_column, self._columns, self._n_levels, self._slot_start,
             self._mask, self._slots, self._slot_values,
         )  # fmt: skip
@@ -205,7 +204,7 @@ class ScoreTable:
             self._slots = np.concatenate([self._slots, np.full(n_more, -1, np.int32)])
             self._slot_values = np.concatenate([self._slot_values, np.empty(n_more, np.int64)])
         self._slot_start[s], self._mask[s] = begin, 2 * size - 1
-        kernels.rehash(old_start, size, begin, 2 * size - 1, self._slots, self._slot_values)
+        cell_kernels.rehash(old_start, size, begin, 2 * size - 1, self._slots, self._slot_values)
 
 
 def _split_columns(columns: Sequence[int], levels: NDArray[np.int64]) -> list[list[int]]:

@@ -37,15 +37,15 @@ def lanes_of_table(table: NDArray[np.floating]) -> tuple[int, ...]:
 
 def empty(rows: int, padded_width: int) -> Floats:
     """Return an uninitialised array, shaped (rows, padded_width), that begins at a cache line."""
-    return aligned(np.empty, (rows, padded_width))
+    return allocate_aligned(np.empty, (rows, padded_width))
 
 
 def zeros(rows: int, padded_width: int) -> Floats:
     """Return zeros, shaped (rows, padded_width), that begin at a cache line."""
-    return aligned(np.zeros, (rows, padded_width))
+    return allocate_aligned(np.zeros, (rows, padded_width))
 
 
-def aligned(
+def allocate_aligned(
     allocate: Callable[..., NDArray[Any]], shape: tuple[int, ...], dtype: DTypeLike = np.float64
 ) -> NDArray[Any]:
     """Return an array of `shape` in memory from `allocate`, numpy's `empty` or `zeros`, that begins at a cache line."""

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from alrviz.kernels import adagrad as adagrad_kernels
 from alrviz.kernels import cells as cell_kernels
 from alrviz.kernels import rows as row_kernels
-from alrviz.passes.aligned_buffers import Floats, aligned, class_widths, lanes_of_table, zeros
+from alrviz.passes.aligned_buffers import Floats, allocate_aligned, class_widths, lanes_of_table, zeros
 from alrviz.passes.losses import NLL
 from alrviz.passes.rows import Sums, as_kernel_codes
 from alrviz.passes.threads import resolve_jobs, run_parts
@@ -479,7 +479,7 @@ def single_table(rows: int, parts: int, padded_width: int) -> NDArray[np.float32
     """
     padded_width += padded_width == 3
     parts += parts == 3 and padded_width <= 4
-    return aligned(np.zeros, (rows + 2, parts, padded_width), np.float32)
+    return allocate_aligned(np.zeros, (rows + 2, parts, padded_width), np.float32)
 
 
 def adagrad_steps(

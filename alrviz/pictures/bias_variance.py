@@ -188,7 +188,7 @@ def _draw(plot: Plot, lines: Sequence[tuple[str, str, bool]], ticks: Sequence[st
         marker = MARKERS[k % len(MARKERS)]
         dots.append(fig.scatter("x", "y", source=source, color=colour, size=0 if dashed else 8, marker=marker))
         items.append((text, [line, bars, dots[-1]]))
-    tips = [("racer", "@name"), (title, "@y{0.0000}"), ("standard error", "@error{0.0000}"), ("rounds", "@rounds")]
+    tips = [("model", "@name"), (title, "@y{0.0000}"), ("standard error", "@error{0.0000}"), ("rounds", "@rounds")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
     legend_params: dict[str, Any] = {"orientation": "vertical", "location": "left", "spacing": 2, "glyph_width": 24}
     columns = legend_columns([text for text, *_ in lines], LEGEND_WIDTH_PX)

@@ -317,7 +317,7 @@ def _tooltips(measure: str, axis: str, trials: bool) -> list[tuple[str, str]]:
     """Return the tooltip of a point; while alphas are tried, a step need not be an iteration."""
     x_tip = [] if axis == "iterations" and (measure == "alpha" or not trials) else [(axis, "@x{0,0.[000]}")]
     step = ("step" if trials else "iteration", "@step")
-    return [("racer", "$name"), step, *x_tip, (MEASURES[measure].words, "@y{0.[000000]}")]
+    return [("model", "$name"), step, *x_tip, (MEASURES[measure].words, "@y{0.[000000]}")]
 
 
 def _kinds(measure: str) -> list[str]:

@@ -9,7 +9,7 @@ diagonal probabilities are true; below it the model is too sure of itself, above
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
 from typing import Any
@@ -166,19 +166,24 @@ def _draw_curves(plot: Plot, colours: Sequence[str], names: Sequence[str], lift:
     add_legend(fig, items[::-1], click_policy="hide", **legend_params)
 
 
-def calibration(evaluation: Evaluation, label: str | None = None) -> Picture:
+def calibration(evaluation: Evaluation, label: str | None = None, *, dark: bool = False) -> Picture:
     """Return the reliability curve of a class's probability, or of that of the class predicted (None)."""
     name = "the class predicted" if label is None else short(label, _MAX_CLASS_CHARS)
-    return reliability({name: evaluation.reliability(label)}, {name: BLUE}, name, of=name)
+    picture = reliability({name: evaluation.reliability(label)}, {name: readable(BLUE, dark)}, name, class_name=name)
+    return replace(picture, x=(-0.01, 1.01))
 
 
 def reliability(
-    tables: Mapping[str, pd.DataFrame], colours: Mapping[str, str], marked: str = "", *, of: str = "the class predicted"
+    tables: Mapping[str, pd.DataFrame],
+    colours: Mapping[str, str],
+    marked: str = "",
+    *,
+    class_name: str = "the class predicted",
 ) -> Picture:
     """Return the picture of reliability curves.
 
     tables: of `studies.measures.reliability`, by the names of their lines. colours: one for each line that there may
-    be. marked: name of the line that has full opacity and bars of a standard error. of: the class on the axis.
+    be. marked: name of the line that has full opacity and bars of a standard error. class_name: on the axis.
     """
     lines = {name: _reliability_line(tables.get(name)) for name in colours}
     starts = [float(np.min(line["x"])) for line in lines.values() if len(line["x"])]
@@ -187,9 +192,10 @@ def reliability(
     return Picture(
         draw=partial(_draw_reliability, colours=colours),
         x=(max(0.0, min(starts, default=0.0) - 0.1), 1.02), y=(0.0, 1.02),
-        labels=(f"probability of {of}", "share of rows where it is so"),
+        labels=(f"probability of {class_name}", "share of rows of this class"),
         data={"lines": tuple(lines.values()), "bars": lines.get(marked, _reliability_line(None))},
-        parts={"lines": muted, "dots": muted, "legend": {"visible": bool(starts)}}, key=tuple(colours.items()),
+        parts={"lines": muted, "dots": muted, "legend": {"visible": bool(starts) and len(colours) > 1}},
+        key=tuple(colours.items()),
     )  # fmt: skip
 
 
@@ -212,7 +218,7 @@ def _draw_reliability(plot: Plot, colours: Mapping[str, str]) -> None:
         lines.append(fig.line("x", "y", line_width=2.6, **look))
         dots.append(fig.scatter("x", "y", size=7, marker=marker, **look))
         items.append((name, [lines[-1], dots[-1]]))
-    tips = [("said", "@x{0.000}"), ("is so", "@y{0.000}"), ("rows", "@rows{0,0}")]
+    tips = [("probability", "@x{0.000}"), ("share of rows", "@y{0.000}"), ("rows", "@rows{0,0}")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
     # A line without points has only its name in the legend; it appears with its first points.
     legend = add_legend(fig, items, click_policy="hide")

@@ -24,8 +24,8 @@ def gram_picture(gram: Gram, *, dark: bool = False, size: int = 420) -> Picture:
     k, n = gram.values.astype(np.float64), len(gram.y)
     unit = float(np.quantile(np.abs(k), 0.95)) if n else 1.0
     bytes_ = np.zeros((n, n, 4), dtype=np.uint8)
-    for colour, is_so in ((ALIKE, k > 0), (UNLIKE, k <= 0)):
-        bytes_[is_so, :3] = [int(colour[j : j + 2], 16) for j in (1, 3, 5)]
+    for colour, mask in ((ALIKE, k > 0), (UNLIKE, k <= 0)):
+        bytes_[mask, :3] = [int(colour[j : j + 2], 16) for j in (1, 3, 5)]
     bytes_[..., 3] = np.rint(255 * np.sqrt(np.clip(np.abs(k) / (unit or 1.0), 0.0, 1.0)))
     class_boundaries = [float(j) for j in np.flatnonzero(np.diff(gram.y)) + 1]
     lengths = [0.0] * len(class_boundaries), [float(n)] * len(class_boundaries)

@@ -145,5 +145,5 @@ def _draw(plot: Plot, racers: Sequence[tuple[str, str]], leaking: Collection[int
     plot.parts["note"] = note
     ring = fig.scatter("x", "y", source=plot["rings"], size=16, fill_color=None, line_color=ink, line_width=2.4)
     write(fig, plot["words"], size=16, bold=True, front=dark, baseline="middle", x_offset=8, y_offset="dy")
-    tips = [("racer", "$name"), ("rows seen", "@x{0,0}"), (LOSSES[measure], "@y{0.0000}"), ("orders", "@orders")]
+    tips = [("model", "$name"), ("rows seen", "@x{0,0}"), (LOSSES[measure], "@y{0.0000}"), ("orders", "@orders")]
     fig.add_tools(HoverTool(renderers=hovers, tooltips=tips), HoverTool(renderers=[ring], tooltips="@words"))

@@ -141,8 +141,8 @@ def gap_floor(gaps: Iterable[np.ndarray]) -> float | None:
     best = [gap[: int((gap <= 0).argmax()) + 1] for gap in lines if (gap <= 0).any()]
     if not best:
         return None
-    gaps_of_all = np.concatenate(lines)
-    smallest = float(gaps_of_all[gaps_of_all > 0].min()) if (gaps_of_all > 0).any() else 1.0
+    all_gaps = np.concatenate(lines)
+    smallest = float(all_gaps[all_gaps > 0].min()) if (all_gaps > 0).any() else 1.0
     return max(smallest / 3, *(_left_to_go(gap) for gap in best))
 
 

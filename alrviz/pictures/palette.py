@@ -74,7 +74,7 @@ def readable(colour: str, dark: bool = False) -> str:
 
 def on_ground(colour: str, amount: float, dark: bool = False) -> str:
     """Return what a colour (#rrggbb) so opaque, from 0 to 1, looks like on the ground."""
-    channels = ((int(channel_colour[k : k + 2], 16) for channel_colour in (GROUNDS[dark], colour)) for k in (1, 3, 5))
+    channels = ((int(hex_colour[k : k + 2], 16) for hex_colour in (GROUNDS[dark], colour)) for k in (1, 3, 5))
     return "#" + "".join(f"{round(a + amount * (b - a)):02X}" for a, b in channels)
 
 

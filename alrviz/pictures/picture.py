@@ -155,7 +155,7 @@ def _as_tuple(part: Any) -> tuple[Any, ...]:
 
 
 def frame(x: Range, y: Range, labels: tuple[str, str], name: str, **figure_params: Any) -> figure:
-    """A figure that shows `x` by `y` under these axis labels; `more` goes to Bokeh's `figure`."""
+    """A figure that shows `x` by `y` under these axis labels; `figure_params` go to Bokeh's `figure`."""
     fig = figure(
         name=name,
         x_range=Range1d(start=x[0], end=x[1]),

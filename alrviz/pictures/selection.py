@@ -173,10 +173,10 @@ def tuples(
             names["words"] += [short(search.name(level.tuples[k]), blocks.letters(depth)) for k in by_rank]
             names["align"] += ["right" if is_left else "left"] * len(x)
             names["dx"] += [-10 if is_left else 10] * len(x)
-            names["colour"] += [ink if is_one_kept else quiet for is_one_kept in is_kept]
+            names["colour"] += [ink if kept else quiet for kept in is_kept]
         new_place_by_tuple = {
             tuple(level.tuples[k].tolist()): (float(px), float(py))
-            for k, px, py, is_one_kept in zip(by_rank, x, y, is_kept, strict=True) if is_one_kept
+            for k, px, py, kept in zip(by_rank, x, y, is_kept, strict=True) if kept
         }  # fmt: skip
         for columns, end in islice(new_place_by_tuple.items(), MAX_TUPLES_WITH_LINES if place_by_tuple else 0):
             lesser = (columns[:j] + columns[j + 1 :] for j in range(len(columns)))

@@ -214,8 +214,8 @@ class FigureDrawing:
     def _draw_scatter(self, marks: Marks) -> None:
         names = "marker", "size", "fill_color", "fill_alpha", "line_color", "line_alpha", "line_width", "angle"
         places = self._x(marks.each("x")), self._y(marks.each("y"))
-        marks_drawn = zip(*places, *map(marks.each, names), strict=True)
-        for x, y, kind, size, fill, opacity, line, alpha, width, angle in marks_drawn:
+        mark_rows = zip(*places, *map(marks.each, names), strict=True)
+        for x, y, kind, size, fill, opacity, line, alpha, width, angle in mark_rows:
             if np.isfinite([x, y]).all() and size:
                 inks = _paint(fill, opacity), _paint(line, alpha)
                 self.ink.mark(str(kind), (x, y), size, *inks, width, float(angle or 0.0))

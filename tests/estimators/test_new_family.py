@@ -181,3 +181,8 @@ def test_a_classifier_has_its_familys_parameters_and_defaults_and_describes_them
     for name in (*signature, *(name for name in vars(model) if name.endswith("_"))):
         assert f"\n{name} : " in cls.__doc__, name
     assert "{parameters}" not in cls.__doc__
+
+
+def test_a_family_of_cells_without_the_parameters_of_all_is_refused_when_it_is_defined():
+    with pytest.raises(TypeError, match=r"missing, unseen.*TABLES"):
+        type("Incomplete", (CellFamily,), {"params": {name: TABLES[name] for name in ("order", "smoothing")}})

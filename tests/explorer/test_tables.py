@@ -35,12 +35,12 @@ def test_who_is_there_keeps_the_files_and_the_next_is_told():
 def test_the_longest_unseen_makes_room():
     tables, clock = holding("ann", "bob")
     clock.now += 61
-    claim = MemoryReservation(tables, "cid")
-    claim.resize(20)
+    reservation = MemoryReservation(tables, "cid")
+    reservation.resize(20)
     assert tables.bytes == 100  # nobody has to go yet
-    claim.resize(40)
+    reservation.resize(40)
     assert tables.bytes == 80
-    claim.release()
+    reservation.release()
     tables.keep("cid", "h", Upload("cid", b"x" * 40))
     assert not held(tables, "ann")
     assert held(tables, "bob")
@@ -75,7 +75,7 @@ def test_files_on_their_way_count():
         second.resize(31)
     with pytest.raises(TableError, match="no room"):
         tables.keep("cid", "h", Upload("cid", b"x"))
-    assert second.size == 30  # a refusal leaves the claim as it was
+    assert second.size == 30  # a refusal leaves the reservation as it was
     first.release()
     first.release()
     second.resize(60)

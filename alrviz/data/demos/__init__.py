@@ -77,7 +77,7 @@ _DEMOS = {
         5000,
     ),
     "skewed": Demo(
-        "Skewed: 8 columns with levels from frequent to rare (Zipf), 3 classes planted on pairs of columns.",
+        "Skewed: 8 columns with levels from frequent to rare (Zipf), 3 classes that depend on pairs of columns.",
         "categorical",
         generators.skewed,
         5000,

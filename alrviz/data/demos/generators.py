@@ -50,7 +50,7 @@ def skewed(
     classes: int = 3,
     exponent: float = 1.5,
 ) -> pd.DataFrame:
-    """Return columns whose level l has probability ~ l^-exponent (Zipf), and a class planted at the given order.
+    """Return columns whose level l has probability ~ l^-exponent (Zipf), and a class that depends on their tuples.
 
     The class follows p = softmax(sum over tuples of `order` columns of phi[cell]), phi normal, with standard
     deviation 2 in each class's score.

@@ -3,8 +3,8 @@
 An `Upload` is a file's bytes and the options to read them; the bytes are held so that the file can be read again with
 another delimiter, encoding or missing token. Nothing is written to disk. The oldest uploads of an owner are dropped
 beyond a number, and the process holds a limited number of bytes: since owners leave without notice, the uploads of
-those absent longest make room for new ones. A `MemoryReservation` reserves bytes
-for a file that is arriving or being read.
+those absent longest make room for new ones. A `MemoryReservation` reserves bytes for a
+file that is arriving or being read.
 """
 
 import re
@@ -88,17 +88,17 @@ class MemoryReservation:
         """Reserve `size` bytes in all.
 
         Raises:
-            TableError: if there is no room; the claim keeps its size.
+            TableError: if there is no room; the reservation keeps its size.
         """
         with self._tables.lock:
             self._tables.make_room(self._owner, size, self)
             self.size = size
-            self._tables.claims.add(self)
+            self._tables.reservations.add(self)
 
     def release(self) -> None:
         """Release the reservation; a second call does nothing."""
         with self._tables.lock:
-            self._tables.claims.discard(self)
+            self._tables.reservations.discard(self)
 
 
 class UploadedTables:
@@ -106,8 +106,8 @@ class UploadedTables:
 
     Attributes:
         limits: on the bytes of a visitor's uploads and of all.
-        claims: reservations for files that are arriving.
-        lock: held while uploads or claims change.
+        reservations: reservations for files that are arriving.
+        lock: held while uploads or reservations change.
     """
 
     def __init__(self, limits: ServerLimits, clock: Callable[[], float] = time.monotonic):
@@ -115,17 +115,19 @@ class UploadedTables:
         self._clock = clock
         self._uploads: dict[tuple[str, str], Upload] = {}
         self._last_seen: dict[str, float] = {}  # by owner
-        self.claims: set[MemoryReservation] = set()
+        self.reservations: set[MemoryReservation] = set()
         self.lock = threading.Lock()
 
     @property
     def bytes(self) -> int:
-        """Number of bytes of all uploads and claims."""
+        """Number of bytes of all uploads and reservations."""
         with self.lock:
             return self._used_bytes()
 
     def _used_bytes(self) -> int:
-        return sum(len(upload.data) for upload in self._uploads.values()) + sum(claim.size for claim in self.claims)
+        return sum(len(upload.data) for upload in self._uploads.values()) + sum(
+            reservation.size for reservation in self.reservations
+        )
 
     def note_look(self, owner: str) -> None:
         """Note that an owner is present: uploads of present owners are not dropped for others."""
@@ -133,10 +135,10 @@ class UploadedTables:
             if owner in self._last_seen:
                 self._last_seen[owner] = self._clock()
 
-    def make_room(self, owner: str, size: int, claim: MemoryReservation | None = None) -> None:
+    def make_room(self, owner: str, size: int, reservation: MemoryReservation | None = None) -> None:
         """Drop uploads of absent owners, those absent longest first, until there is room for `size` bytes.
 
-        Other claims stay. The owner's own uploads do not count, because the new file replaces them.
+        Other reservations stay. The owner's own uploads do not count, because the new file replaces them.
 
         Raises:
             TableError: if dropping all of them would not make enough room; then nothing is dropped.
@@ -152,8 +154,10 @@ class UploadedTables:
             if max_absence is not None and current_time - self._last_seen[name] > max_absence
         ]
         absent_owners.sort(key=self._last_seen.__getitem__)
-        claimed_bytes = sum(other_claim.size for other_claim in self.claims if other_claim is not claim)
-        used_bytes, evicted_owners = sum(bytes_by_owner.values()) + claimed_bytes, []
+        reserved_bytes = sum(
+            other_reservation.size for other_reservation in self.reservations if other_reservation is not reservation
+        )
+        used_bytes, evicted_owners = sum(bytes_by_owner.values()) + reserved_bytes, []
         while absent_owners and not is_within(used_bytes + size, self.limits.uploads):
             evicted_owners.append(absent_owners.pop(0))
             used_bytes -= bytes_by_owner[evicted_owners[-1]]

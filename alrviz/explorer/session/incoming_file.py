@@ -19,7 +19,7 @@ class IncomingFile:
     """The pieces of one file.
 
     Args:
-        claim: reserves the server's memory; grows with the pieces and is released at the end.
+        reservation: reserves the server's memory; grows with the pieces and is released at the end.
         limit: maximum bytes of a file, or None.
         on_failure: called with a `TableError` when no more pieces come.
 
@@ -33,12 +33,12 @@ class IncomingFile:
 
     def __init__(
         self,
-        claim: MemoryReservation,
+        reservation: MemoryReservation,
         limit: int | None,
         on_failure: Callable[[Exception], None],
         clock: Callable[[], float] = time.monotonic,
     ):
-        self._claim, self._limit, self._on_failure, self._clock = claim, limit, on_failure, clock
+        self._reservation, self._limit, self._on_failure, self._clock = reservation, limit, on_failure, clock
         self._start_time = self._last_piece_time = clock()
         self._pieces: list[bytes] = []
         self.name = ""
@@ -66,15 +66,15 @@ class IncomingFile:
         if self.is_closed or (self.name and name != self.name):
             return
         self.name, self._last_piece_time = name, self._clock()
-        n_bytes = self._claim.size + len(data)
+        n_bytes = self._reservation.size + len(data)
         if self._limit is not None and n_bytes > self._limit:
             raise too_large(name, self._limit)
-        self._claim.resize(n_bytes)
+        self._reservation.resize(n_bytes)
         self._pieces.append(data)
         self.share = share
 
     def finish(self) -> bytes:
-        """Return the file's bytes and release their claim."""
+        """Return the file's bytes and release their reservation."""
         file_bytes = b"".join(self._pieces)
         self.cancel()
         return file_bytes
@@ -83,12 +83,12 @@ class IncomingFile:
         """Discard the pieces; later ones are ignored."""
         self.is_closed = True
         self._pieces.clear()
-        self._claim.release()
+        self._reservation.release()
 
     def poll(self) -> bool:
         """Return whether more pieces are expected; give up `PATIENCE_SECONDS` after the last one."""
         if not self.is_closed and self._clock() - self._last_piece_time > PATIENCE_SECONDS:
-            arrived = size_text(self._claim.size)
+            arrived = size_text(self._reservation.size)
             self.cancel()
             self._on_failure(TableError(f"{self.name or 'the file'} stopped coming after {arrived}; drop it again"))
         return not self.is_closed

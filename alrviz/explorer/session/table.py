@@ -98,7 +98,7 @@ class SessionTable(param.Parameterized):
         self.source = Source()
         self._source_before = Source()  # the source of `dataset` while another table is pending
         self.full_table: Table | None = None
-        self._claim: MemoryReservation | None = None
+        self._reservation: MemoryReservation | None = None
         self._file_task: LatestJob | IncomingFile | None = None  # the latest reading of a file, finished or not
         self.requested_demo: tuple[str, int | None] | None = None
         self.is_chosen = True
@@ -228,15 +228,15 @@ class SessionTable(param.Parameterized):
         """
         upload = Upload.from_file(filename, data).replace(options=options, points=points)
         self.cancel()
-        claim = MemoryReservation(self._uploads, self._session.owner)
+        reservation = MemoryReservation(self._uploads, self._session.owner)
         try:
-            claim.resize(len(upload.data))
+            reservation.resize(len(upload.data))
         except TableError as error:
             self.show_error(error)
             return
         is_requested = self.requested_file is not None
         choices = self.source if is_requested else Source(kinds=kinds)
-        self.read(replace(choices, upload=upload), claim)
+        self.read(replace(choices, upload=upload), reservation)
 
     def reread(self, options: "ReadOptions", words: str = "the file was read again") -> None:
         """Read the latest dropped file again with other options; `words` describe the change in the history."""
@@ -247,11 +247,11 @@ class SessionTable(param.Parameterized):
             words += "; all rows are shown again" if source.rows != self.source.rows else ""
             self.read(replace(source, upload=upload.replace(options=options, points="")), change=words)
 
-    def read(self, source: Source, claim: MemoryReservation | None = None, change: str = "") -> None:
+    def read(self, source: Source, reservation: MemoryReservation | None = None, change: str = "") -> None:
         """Read the file of `source` on a thread.
 
         Args:
-            claim: the server's memory reserved for the file until the server holds it.
+            reservation: the server's memory reserved for the file until the server holds it.
             change: description of a change in how the same file is read; "" for another file.
         """
         upload, limits = source.upload, self._session.registry.limits
@@ -276,7 +276,7 @@ class SessionTable(param.Parameterized):
         def on_done(result: "tuple[Table, FileLink, Dataset | TableError]") -> None:
             self._finish_reading(replace(source, file=result[1]), history, *result)
 
-        self._load(work, f"reading {upload.name}", on_done, claim, None, on_failure)
+        self._load(work, f"reading {upload.name}", on_done, reservation, None, on_failure)
         self._file_task = self.loading
 
     @property
@@ -448,7 +448,7 @@ class SessionTable(param.Parameterized):
         work: Callable[[StopToken], T],
         title: str,
         on_done: Callable[[T], None],
-        claim: MemoryReservation | None = None,
+        reservation: MemoryReservation | None = None,
         semaphore: AbstractContextManager[object] | None = TABLES,
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
@@ -456,15 +456,15 @@ class SessionTable(param.Parameterized):
         self.cancel()
         self.is_chosen, self.refusal = True, None
         self._session.clear_notice()
-        self._claim = claim
+        self._reservation = reservation
         self.loading = task = LatestJob(title, semaphore)
         task.run(work, on_done, on_failure or self.show_error, begin=False)
         self._session.begin(task)
 
     def _release(self) -> None:
-        if self._claim is not None:
-            self._claim.release()
-            self._claim = None
+        if self._reservation is not None:
+            self._reservation.release()
+            self._reservation = None
 
     def cancel(self) -> None:
         """Cancel loading; the previous table stays."""

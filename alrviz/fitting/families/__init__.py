@@ -1,4 +1,4 @@
-"""The registry of families: a module and a line here for each (or for a few that share all but a name).
+"""The registry of families. Each has a module (or shares one), and here its import and its place in `_KINDS`.
 
     cells           lr, alr, anje       scores are sums over the cells of all tuples of n columns
     orders          hlr, halr           sums over the cells of tuples of one to n columns

@@ -86,6 +86,9 @@ class CellFamily(Family):
         super().__init_subclass__(**options)
         cls.estimator = f"alrviz.estimators.cells.{cls.__name__}Classifier"  # made there if it is not written out
         overrides = vars(cls).keys()
+        if "params" in overrides and (absent := [name for name in TABLES if name not in cls.params]):
+            raise TypeError(f"{cls.__name__}.params has no {', '.join(absent)}, which every family of cells needs; "
+                            "expected that it ends with **TABLES")  # fmt: skip
         # Learning row by row counts all tuples of one order: it would ignore other `tuples` and whatever `make`
         # changes. `make_stream` does not call `make` either.
         if {"tuples", "all_tuples", "make"} & overrides and "learns_rows" not in overrides:

@@ -49,11 +49,11 @@ def choose(params: Mapping[str, Any], room: float) -> SolverChoice:
     if solver == "lbfgsb":
         return SolverChoice(solver, requested, reason, 2 * requested + _VECTORS[solver], not auto)
     if solver == "tron":
-        n_corrections = next((m for m in range(requested, 0, -1) if _of_tron(m) <= room), 0)
+        n_corrections = next((m for m in range(requested, 0, -1) if _tron_vectors(m) <= room), 0)
         if n_corrections >= min(MIN_CORRECTIONS, requested) or not auto:
             shortened = _with_shortage(solver, n_corrections, requested, reason)
             return SolverChoice(
-                solver, n_corrections, shortened, _of_tron(n_corrections), not auto and n_corrections == requested
+                solver, n_corrections, shortened, _tron_vectors(n_corrections), not auto and n_corrections == requested
             )
         solver, reason = "lbfgs", "lbfgs instead of tron: max_memory leaves no room for its inner loop"
     if solver != "lbfgs":
@@ -69,7 +69,7 @@ def choose(params: Mapping[str, Any], room: float) -> SolverChoice:
     return SolverChoice(solver, n_corrections, shortened, vectors, not auto and n_corrections == requested)
 
 
-def _of_tron(n_corrections: int) -> int:
+def _tron_vectors(n_corrections: int) -> int:
     """Return tron's vectors: corrections, or pairs of two inner loops in their place; its metric, and a product with
     it.
     """

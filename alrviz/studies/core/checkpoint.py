@@ -98,22 +98,22 @@ class Checkpoint:
         if (study_id := self.id) is not None:
             self._attempt(lambda store: store.end(study_id, state, sentence), "a study could not record how it ended")
 
-    def _attempt(self, action: Callable[[Store], T], unimportant: str = "") -> T | None:
+    def _attempt(self, action: Callable[[Store], T], log_only_message: str = "") -> T | None:
         """Return the result of an action on the store; None without a store, or after an error.
 
-        An error is logged, reported in `problem`, and nothing more is saved. If what failed is `unimportant`, this text
-        is only logged.
+        An error is logged, reported in `problem`, and nothing more is saved. With `log_only_message` an error is only
+        logged, with this message, and saving goes on.
         """
-        if self._store is None or (self._failed and not unimportant):
+        if self._store is None or (self._failed and not log_only_message):
             return None
         try:
             return action(self._store)
         except Damaged:
             raise
         except StoreError as error:
-            if not unimportant:
+            if not log_only_message:
                 self.problem, self._failed = f"finished tasks are not kept: {for_page(error)}", True
-            _log.warning("%s: %s", unimportant or "finished tasks are not kept", error)
+            _log.warning("%s: %s", log_only_message or "finished tasks are not kept", error)
         return None
 
 

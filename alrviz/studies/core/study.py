@@ -179,7 +179,7 @@ class Study(StudyResults):
             raise self.error
 
     def __repr__(self) -> str:
-        return f"<{self.kind} study of {self._data_names}: {len(self.results())} of {len(self.tasks)} fits>"
+        return f"<{self.kind} study of {self._data_names}: {self.progress}>"
 
     @property
     def _data_names(self) -> str:
@@ -189,7 +189,7 @@ class Study(StudyResults):
         """Estimate the time of the remaining fits, and which recipes are refused; progress then uses it.
 
         Raises:
-            AlrvizError: for `alpha_path` and row-by-row learning curves, whose time is unknown beforehand.
+            AlrvizError: for tasks other than folds, whose time is unknown beforehand.
         """
         result = estimate_remaining_fits(self, self._n_jobs, self.max_memory)
         if len(self.datasets) == 1 and len(result.fits) == len(self.recipes):

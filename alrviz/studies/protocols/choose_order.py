@@ -232,8 +232,8 @@ def _is_clear_gain(by_order: "pd.DataFrame", order: int) -> bool:
         return True
     row, row_below = by_order.loc[order], by_order.loc[by_order.index[place - 1]]
     is_small = row.gain < _MIN_GAIN_SHARE * row_below.log_loss
-    is_dear = row.parameters > _MAX_PARAMETER_RATIO * row_below.parameters
-    return bool(row.gain >= _MIN_GAIN_ERRORS * row.gain_se and not (is_small and is_dear))
+    is_costly = row.parameters > _MAX_PARAMETER_RATIO * row_below.parameters
+    return bool(row.gain >= _MIN_GAIN_ERRORS * row.gain_se and not (is_small and is_costly))
 
 
 def _alpha_note(study: Study, order: int) -> str:

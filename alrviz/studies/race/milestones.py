@@ -10,8 +10,8 @@ and is never reached; the milestones are then F / N <= 1e-2 and 1e-4. They are c
 seconds. An iteration is a step of the solver: one forward and one scatter pass for lbfgs, cg and gd, as many passes as
 it takes for tron.
 
-A lane is one racer. Its `frame` has a row for each step with the columns of `Step` (or is a mapping of these columns,
-as live views ask ten times a second); `n_rows` is N, the total row weight.
+A `RacerSummary` holds one racer. Its `frame` has a row for each step with the columns of `Step` (or is a mapping of
+these columns, as live views ask ten times a second); `n_rows` is N, the total row weight.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -106,51 +106,51 @@ class Milestones:
         return None if counts is None else counts[unit or self.unit]
 
 
-def falls_to_zero(lanes: Iterable[RacerSummary]) -> bool:
+def falls_to_zero(racers: Iterable[RacerSummary]) -> bool:
     """Return whether the training rows can be fitted perfectly: then larger weights send the loss to 0.
 
     A single model that ranks the class of every row strictly first proves it for every racer with the same objective,
     as its weights can be scaled up, unless they are bounded.
     """
     return any(
-        lane.alpha == 0
-        and not lane.bounded
-        and (lane.outcome == "separated" or ("lead" in lane.frame and (lane.of("lead") >= 1.0).any()))
-        for lane in lanes
+        racer.alpha == 0
+        and not racer.bounded
+        and (racer.outcome == "separated" or ("lead" in racer.frame and (racer.of("lead") >= 1.0).any()))
+        for racer in racers
     )
 
 
-def objective_noun(lanes: Iterable[RacerSummary]) -> str:
+def objective_noun(racers: Iterable[RacerSummary]) -> str:
     """Return the name of these racers' objective: NLL if all have neither a penalty nor another loss, else F."""
-    return "NLL" if all(lane.alpha == 0 and lane.loss == "nll" for lane in lanes) else "F"
+    return "NLL" if all(racer.alpha == 0 and racer.loss == "nll" for racer in racers) else "F"
 
 
-def _first_step(lane: RacerSummary, goal: float) -> dict[str, float] | None:
-    steps = np.flatnonzero(lane.of("objective") <= goal)
-    return {unit: float(lane.of(column)[steps[0]]) for unit, column in UNITS.items()} if len(steps) else None
+def _first_step(racer: RacerSummary, goal: float) -> dict[str, float] | None:
+    steps = np.flatnonzero(racer.of("objective") <= goal)
+    return {unit: float(racer.of(column)[steps[0]]) for unit, column in UNITS.items()} if len(steps) else None
 
 
-def milestones(lanes: Sequence[RacerSummary], unit: str = "iterations") -> Milestones:
+def milestones(racers: Sequence[RacerSummary], unit: str = "iterations") -> Milestones:
     """Return when each racer of one objective first came near its best known value."""
-    best = min((lane.best for lane in lanes), default=float("inf"))
-    to_zero = falls_to_zero(lanes)
-    noun = objective_noun(lanes)
-    n_rows = lanes[0].n_rows if lanes else 1.0
+    best = min((racer.best for racer in racers), default=float("inf"))
+    to_zero = falls_to_zero(racers)
+    noun = objective_noun(racers)
+    n_rows = racers[0].n_rows if racers else 1.0
     if to_zero:
         goals = tuple(n_rows * level for level in ABSOLUTE_GOALS)
         goal_texts = tuple(f"{noun} per row ≤ {text}" for text in ("0.01", "0.0001"))
     else:
         goals = tuple(best * (1 + level) for level in RELATIVE_GOALS)
         goal_texts = tuple(f"within {100 * level:g} % of the best {noun}" for level in RELATIVE_GOALS)
-    met = {lane.name: tuple(_first_step(lane, goal) for goal in goals) for lane in lanes}
+    met = {racer.name: tuple(_first_step(racer, goal) for goal in goals) for racer in racers}
     return Milestones(to_zero=to_zero, best=best, goals=goals, goal_texts=goal_texts, met=met, unit=unit)
 
 
-def by_objective(lanes: Sequence[RacerSummary]) -> dict[Hashable, list[RacerSummary]]:
-    """Group the lanes by their objective, in order of appearance."""
+def by_objective(racers: Sequence[RacerSummary]) -> dict[Hashable, list[RacerSummary]]:
+    """Group the racers by their objective, in order of appearance."""
     groups: dict[Hashable, list[RacerSummary]] = {}
-    for lane in lanes:
-        groups.setdefault(lane.objective, []).append(lane)
+    for racer in racers:
+        groups.setdefault(racer.objective, []).append(racer)
     return groups
 
 

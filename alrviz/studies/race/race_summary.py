@@ -20,81 +20,81 @@ MAX_DETAILED = 2  # racers whose numbers fit into a sentence; the table under th
 MAX_LEVEL_RELATIVE_DIFFERENCE = 1e-9  # of objectives; no picture of the gap shows it, whatever its decades
 
 
-def leader_text(lanes: Sequence[RacerSummary]) -> str:
+def leader_text(racers: Sequence[RacerSummary]) -> str:
     """Return who leads at the last iteration of a running race, and by how much."""
-    lanes = [lane for lane in lanes if not lane.empty and isfinite(lane.last)]
-    if lanes and any(lane.trials for lane in lanes) and not any(lane.iterations for lane in lanes):
-        return alpha_sentences(lanes).strip()  # no racer has left its start
-    if not lanes:
+    racers = [racer for racer in racers if not racer.empty and isfinite(racer.last)]
+    if racers and any(racer.trials for racer in racers) and not any(racer.iterations for racer in racers):
+        return alpha_sentences(racers).strip()  # no racer has left its start
+    if not racers:
         return UNDECIDED
-    return f"At iteration {max(lane.iterations for lane in lanes)}: {standing_text(lanes)}{alpha_sentences(lanes)}"
+    return f"At iteration {max(racer.iterations for racer in racers)}: {standing_text(racers)}{alpha_sentences(racers)}"
 
 
-def standing_text(lanes: Sequence[RacerSummary]) -> str:
+def standing_text(racers: Sequence[RacerSummary]) -> str:
     """Return who leads at the racers' last steps and by how much, as the rest of a sentence."""
-    if len(lanes) == 1:
-        return f"{objective_text(lanes, lanes[0])}."
-    if len(by_objective(lanes)) > 1:
-        return f"different objectives. {heldout_words(lanes)}"
-    first, second, *other_lanes = sorted(lanes, key=lambda lane: lane.last)
+    if len(racers) == 1:
+        return f"{objective_text(racers, racers[0])}."
+    if len(by_objective(racers)) > 1:
+        return f"different objectives. {heldout_words(racers)}"
+    first, second, *other_racers = sorted(racers, key=lambda racer: racer.last)
     if second.last - first.last < NEAR * abs(second.last):
-        return f"{close_race_text(lanes, first, second)}."
-    gap_text = f"{second.last - first.last:.4f} below {second.name}{', the next' if other_lanes else ''}"
-    return f"{first.name} leads, {objective_text(lanes, first)}, {gap_text}."
+        return f"{close_race_text(racers, first, second)}."
+    gap_text = f"{second.last - first.last:.4f} below {second.name}{', the next' if other_racers else ''}"
+    return f"{first.name} leads, {objective_text(racers, first)}, {gap_text}."
 
 
-def alpha_sentences(lanes: Sequence[RacerSummary]) -> str:
+def alpha_sentences(racers: Sequence[RacerSummary]) -> str:
     """Return the alphas that racers have chosen, and who is still searching, as further sentences; "" for none.
 
     >>> import pandas as pd
-    >>> lane = RacerSummary(name="hlr", label="hlr", frame=pd.DataFrame({"index": [0]}), n_rows=1, trials=9)
-    >>> alpha_sentences([lane, lane])
+    >>> racer = RacerSummary(name="hlr", label="hlr", frame=pd.DataFrame({"index": [0]}), n_rows=1, trials=9)
+    >>> alpha_sentences([racer, racer])
     ' Looking for alpha: hlr (9 trials), hlr (9 trials).'
     """
     chosen_texts = [
-        f"{lane.name}{f' (n = {lane.order})' if lane.order else ''} {', '.join(f'{a:.2g}' for a in lane.alphas)}"
-        for lane in lanes
-        if lane.alphas
+        f"{racer.name}{f' (n = {racer.order})' if racer.order else ''} {', '.join(f'{a:.2g}' for a in racer.alphas)}"
+        for racer in racers
+        if racer.alphas
     ]
-    searching_names = [f"{lane.name} ({lane.trials} trial{'s' if lane.trials > 1 else ''})" for lane in lanes
-                 if lane.trials and not lane.alphas]  # fmt: skip
-    each_order_text = ", one for each order" if any(len(lane.alphas) > 1 for lane in lanes) else ""
+    searching_names = [f"{racer.name} ({racer.trials} trial{'s' if racer.trials > 1 else ''})" for racer in racers
+                 if racer.trials and not racer.alphas]  # fmt: skip
+    each_order_text = ", one for each order" if any(len(racer.alphas) > 1 for racer in racers) else ""
     text = f" Alpha chosen by validation folds{each_order_text}: {'; '.join(chosen_texts)}." if chosen_texts else ""
     return text + (f" Looking for alpha: {', '.join(searching_names)}." if searching_names else "")
 
 
-def close_race_text(lanes: Sequence[RacerSummary], first: RacerSummary, second: RacerSummary) -> str:
+def close_race_text(racers: Sequence[RacerSummary], first: RacerSummary, second: RacerSummary) -> str:
     """Compare two leaders within 0.1 % of each other: who is lower, and after how many steps each came near the best.
 
     Their gaps to the optimum may differ by decades, which the picture shows, so they are not called equal.
     """
     if second.last - first.last <= MAX_LEVEL_RELATIVE_DIFFERENCE * abs(second.last):
-        return f"{first.name} and {second.name} are level at {objective_text(lanes, first)}"
+        return f"{first.name} and {second.name} are level at {objective_text(racers, first)}"
     marks = milestones([first, second])
-    counts = [marks.at(lane.name, -1) or 0.0 for lane in (first, second)]
-    lower_text = f"{first.name} is lower, {objective_text(lanes, first)}, {second.name} within 0.1 % of it"
+    counts = [marks.at(racer.name, -1) or 0.0 for racer in (first, second)]
+    lower_text = f"{first.name} is lower, {objective_text(racers, first)}, {second.name} within 0.1 % of it"
     if max(counts) < MIN_FACTOR * max(min(counts), 1.0):
         return lower_text
     return f"{lower_text} (since iteration {counts[1]:.0f}; {first.name} since {counts[0]:.0f})"
 
 
-def objective_text(lanes: Sequence[RacerSummary], lane: RacerSummary) -> str:
-    """Return a lane's last objective with name and unit; the name is NLL if no lane has a penalty."""
-    return f"{objective_noun(lanes)} {lane.last:.4f} nats per row"
+def objective_text(racers: Sequence[RacerSummary], racer: RacerSummary) -> str:
+    """Return a racer's last objective with name and unit; the name is NLL if no racer has a penalty."""
+    return f"{objective_noun(racers)} {racer.last:.4f} nats per row"
 
 
-def heldout_words(lanes: Sequence[RacerSummary]) -> str:
+def heldout_words(racers: Sequence[RacerSummary]) -> str:
     """Return the test log loss of each racer at its last step (of more than two the lowest and the highest), and
     whether the best and the worst are a tie; 0-1 loss if a racer has no probabilities.
     """
-    hinged = any(lane.loss == "hinge" for lane in lanes)
-    losses = [(lane.last_of("heldout_error" if hinged else "heldout_log_loss"), lane) for lane in lanes]
+    hinged = any(racer.loss == "hinge" for racer in racers)
+    losses = [(racer.last_of("heldout_error" if hinged else "heldout_log_loss"), racer) for racer in racers]
     if any(loss != loss for loss, _ in losses):
         return "There are no test rows to compare them on."
     losses.sort(key=lambda pair: pair[0])
-    ends = losses if len(lanes) <= MAX_DETAILED else [losses[0], losses[-1]]
-    marks = ("", "") if len(lanes) <= MAX_DETAILED else (" (lowest)", " (highest)")
-    words = ", ".join(f"{lane.name} {loss:.4f}{mark}" for (loss, lane), mark in zip(ends, marks, strict=False))
+    ends = losses if len(racers) <= MAX_DETAILED else [losses[0], losses[-1]]
+    marks = ("", "") if len(racers) <= MAX_DETAILED else (" (lowest)", " (highest)")
+    words = ", ".join(f"{racer.name} {loss:.4f}{mark}" for (loss, racer), mark in zip(ends, marks, strict=False))
     if hinged:
         return f"Test 0-1 loss (the hinge has no log loss): {words}."
     return f"Test log loss, nats per row: {words}{_tie(losses[0][1], losses[-1][1])}."

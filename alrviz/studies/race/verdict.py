@@ -64,109 +64,111 @@ def objective_key(recipe: Recipe) -> Hashable:
     return recipe.definition.objective_key(recipe)
 
 
-def verdict(lanes: Sequence[RacerSummary], *, by: str = "you", unit: str = "iterations") -> RaceVerdict:
+def verdict(racers: Sequence[RacerSummary], *, by: str = "you", unit: str = "iterations") -> RaceVerdict:
     """Return the verdict; racers with nothing to fit (AnJE, naive Bayes) are only compared on test rows.
 
     by: who stopped the race, if it was stopped: "you", "the server", "its owner". unit: unit of "faster", a key of
     `UNITS`; use the picture's axis, or sentence and picture might name two winners.
     """
-    result = _verdict_on(lanes, by, unit)
+    result = _verdict_on(racers, by, unit)
     has_alphas = result.code not in ("waiting", "racing")
-    return replace(result, sentence=result.sentence + alpha_sentences(lanes)) if has_alphas else result
+    return replace(result, sentence=result.sentence + alpha_sentences(racers)) if has_alphas else result
 
 
-def _verdict_on(lanes: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdict:
-    counted_lanes = [lane for lane in lanes if lane.label in NOTHING_TO_FIT and not lane.empty]
-    lanes = [lane for lane in lanes if lane.label not in NOTHING_TO_FIT]
-    if not lanes or any(lane.empty for lane in lanes):
-        failed_lanes = [lane for lane in lanes if lane.outcome in ("failed", "stopped", "diverged") and lane.empty]
+def _verdict_on(racers: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdict:
+    counted_racers = [racer for racer in racers if racer.label in NOTHING_TO_FIT and not racer.empty]
+    racers = [racer for racer in racers if racer.label not in NOTHING_TO_FIT]
+    if not racers or any(racer.empty for racer in racers):
+        failures = ("failed", "stopped", "diverged")
+        failed_racers = [racer for racer in racers if racer.outcome in failures and racer.empty]
         return (
-            _ended_early(failed_lanes, by) if failed_lanes else RaceVerdict("waiting", "Press Run to start the race.")
+            _ended_early(failed_racers, by) if failed_racers else RaceVerdict("waiting", "Press Run to start the race.")
         )
-    if any(lane.outcome is None for lane in lanes):
-        return RaceVerdict("racing", leader_text(lanes))
-    if any(lane.outcome in ("diverged", "failed") for lane in lanes):
-        return _diverged(lanes)
-    if any(lane.outcome == "stopped" for lane in lanes):
-        if len(lanes) > MAX_DETAILED:
-            counts_text = f"{max(lane.iterations for lane in lanes)} iterations"
+    if any(racer.outcome is None for racer in racers):
+        return RaceVerdict("racing", leader_text(racers))
+    if any(racer.outcome in ("diverged", "failed") for racer in racers):
+        return _diverged(racers)
+    if any(racer.outcome == "stopped" for racer in racers):
+        if len(racers) > MAX_DETAILED:
+            counts_text = f"{max(racer.iterations for racer in racers)} iterations"
         else:
-            counts_text = _with_unit(f"{lane.name} {lane.iterations}" for lane in lanes)
-        return RaceVerdict("stopped", f"Stopped by {by} after {counts_text}; {standing_text(lanes)}")
-    if len(by_objective(lanes)) > 1:
+            counts_text = _with_unit(f"{racer.name} {racer.iterations}" for racer in racers)
+        return RaceVerdict("stopped", f"Stopped by {by} after {counts_text}; {standing_text(racers)}")
+    if len(by_objective(racers)) > 1:
         return RaceVerdict(
             "different",
-            f"Different objectives: the curves have no common minimum, so compare test losses. {heldout_words(lanes)}",
+            f"Different objectives: the curves have no common minimum, so compare test losses. {heldout_words(racers)}",
         )
-    if falls_to_zero(lanes):
-        return _perfect(lanes)
-    result = _compare_speed(lanes, milestones(lanes, unit))
+    if falls_to_zero(racers):
+        return _perfect(racers)
+    result = _compare_speed(racers, milestones(racers, unit))
     has_room = (
-        counted_lanes
-        and len(lanes) + len(counted_lanes) <= MAX_DETAILED
-        and "heldout_log_loss" in counted_lanes[0].frame
+        counted_racers
+        and len(racers) + len(counted_racers) <= MAX_DETAILED
+        and "heldout_log_loss" in counted_racers[0].frame
     )
-    comparison = f" {heldout_words([*lanes, *counted_lanes])}" if has_room else ""
-    return replace(result, sentence=result.sentence + worse_heldout_words(lanes) + comparison)
+    comparison = f" {heldout_words([*racers, *counted_racers])}" if has_room else ""
+    return replace(result, sentence=result.sentence + worse_heldout_words(racers) + comparison)
 
 
-def _ended_early(lanes: Sequence[RacerSummary], by: str) -> RaceVerdict:
-    lane = lanes[0]
-    if lane.outcome == "stopped":
+def _ended_early(racers: Sequence[RacerSummary], by: str) -> RaceVerdict:
+    racer = racers[0]
+    if racer.outcome == "stopped":
         return RaceVerdict("stopped", f"Stopped by {by} before the first step.")
-    return RaceVerdict("diverged", f"{lane.name} failed before the first step. {lane.detail}".rstrip())
+    return RaceVerdict("diverged", f"{racer.name} failed before the first step. {racer.detail}".rstrip())
 
 
-def _diverged(lanes: Sequence[RacerSummary]) -> RaceVerdict:
+def _diverged(racers: Sequence[RacerSummary]) -> RaceVerdict:
     parts = []
-    for lane in lanes:
-        if lane.outcome == "diverged":
+    for racer in racers:
+        if racer.outcome == "diverged":
             parts.append(
-                f"{lane.name} diverged after {_iterations(lane)}: its objective is no longer a number, and "
+                f"{racer.name} diverged after {_iterations(racer)}: its objective is no longer a number, and "
                 "later steps do not count."
             )
-        elif lane.outcome == "failed":
-            parts.append(f"{lane.name} failed after {_iterations(lane)}. {lane.detail}".rstrip())
+        elif racer.outcome == "failed":
+            parts.append(f"{racer.name} failed after {_iterations(racer)}. {racer.detail}".rstrip())
     return RaceVerdict("diverged", " ".join(parts))
 
 
-def _perfect(lanes: Sequence[RacerSummary]) -> RaceVerdict:
-    verb = {1: "fits", 2: "Both fit"}.get(len(lanes), f"All {len(lanes)} fit")
-    subject_text = f"{lanes[0].name} {verb}" if len(lanes) == 1 else verb
-    if lanes[0].loss == "hinge":  # 0 once the class of every row leads by 1: the weights need not grow without end
+def _perfect(racers: Sequence[RacerSummary]) -> RaceVerdict:
+    verb = {1: "fits", 2: "Both fit"}.get(len(racers), f"All {len(racers)} fit")
+    subject_text = f"{racers[0].name} {verb}" if len(racers) == 1 else verb
+    if racers[0].loss == "hinge":  # 0 once the class of every row leads by 1: the weights need not grow without end
         reason = "F falls to 0, where many models are equally good"
     else:
         reason = "no finite optimum exists, the weights grow without end"
     return RaceVerdict(
         "perfect",
         f"{subject_text} the training rows perfectly: {reason}, and the race only tells how fast. "
-        f"{heldout_words(lanes)} "
+        f"{heldout_words(racers)} "
         "Try alpha 0.1.",
     )
 
 
-def _compare_speed(lanes: Sequence[RacerSummary], marks: Milestones) -> RaceVerdict:
-    lanes_near_best = [lane for lane in lanes if lane.best <= marks.goals[-1]]
-    if all(lane.outcome == "step limit" for lane in lanes_near_best):
-        return RaceVerdict("step limit", f"Step limit: no racer has converged; {standing_text(lanes)}")
-    if len(lanes) == 1:
-        lane = lanes[0]
-        return RaceVerdict("none", f"{lane.name} converged after {_iterations(lane)} at {objective_text(lanes, lane)}.")
-    tight, loose = (_ranking(lanes, marks, goal) for goal in (1, 0))
+def _compare_speed(racers: Sequence[RacerSummary], marks: Milestones) -> RaceVerdict:
+    racers_near_best = [racer for racer in racers if racer.best <= marks.goals[-1]]
+    if all(racer.outcome == "step limit" for racer in racers_near_best):
+        return RaceVerdict("step limit", f"Step limit: no racer has converged; {standing_text(racers)}")
+    if len(racers) == 1:
+        racer = racers[0]
+        end_text = f"{_iterations(racer)} at {objective_text(racers, racer)}"
+        return RaceVerdict("none", f"{racer.name} converged after {end_text}.")
+    tight, loose = (_ranking(racers, marks, goal) for goal in (1, 0))
     if max(tight.factor, loose.factor) < MIN_FACTOR:
-        if len(lanes) > MAX_DETAILED:
-            result_text = f"all {len(lanes)} racers come near the best about as soon"
+        if len(racers) > MAX_DETAILED:
+            result_text = f"all {len(racers)} racers come near the best about as soon"
             return RaceVerdict("none", f"No difference in speed: {result_text}.")
-        return RaceVerdict("none", f"No difference in speed. {_both_milestones(lanes, marks, 0)}")
+        return RaceVerdict("none", f"No difference in speed. {_both_milestones(racers, marks, 0)}")
     decided_ranks = [rank for rank in (tight, loose) if rank.factor >= MIN_FACTOR]
     if len(decided_ranks) == 2 and tight.first.name != loose.first.name and _opposed(tight, loose, marks):
-        counts = ["" if len(lanes) > MAX_DETAILED else f" ({_counts(lanes, marks, goal)})" for goal in (0, 1)]
+        counts = ["" if len(racers) > MAX_DETAILED else f" ({_counts(racers, marks, goal)})" for goal in (0, 1)]
         leads_text = f"{loose.first.name} is first {marks.goal_texts[0]}{counts[0]}"
         leads_text += f", {tight.first.name} {_short(marks, 1)}{counts[1]}"
         return RaceVerdict(
-            "crossed", f"{'Each leads' if len(lanes) <= MAX_DETAILED else 'Two lead'} once: {leads_text}."
+            "crossed", f"{'Each leads' if len(racers) <= MAX_DETAILED else 'Two lead'} once: {leads_text}."
         )
-    return _faster(lanes, marks, decided_ranks[0])
+    return _faster(racers, marks, decided_ranks[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,23 +180,23 @@ class _Ranking:
     at_least: bool
 
 
-def _count(lane: RacerSummary, marks: Milestones, goal: int) -> float:
-    count = marks.at(lane.name, goal)
-    count = lane.last_of(UNITS[marks.unit]) if count is None else count
+def _count(racer: RacerSummary, marks: Milestones, goal: int) -> float:
+    count = marks.at(racer.name, goal)
+    count = racer.last_of(UNITS[marks.unit]) if count is None else count
     return max(count, _MIN_COUNT[marks.unit])
 
 
-def _ranking(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> _Ranking:
-    def key(lane: RacerSummary) -> tuple[bool, float, str]:
-        return marks.at(lane.name, goal) is None, _count(lane, marks, goal), lane.name
+def _ranking(racers: Sequence[RacerSummary], marks: Milestones, goal: int) -> _Ranking:
+    def key(racer: RacerSummary) -> tuple[bool, float, str]:
+        return marks.at(racer.name, goal) is None, _count(racer, marks, goal), racer.name
 
-    order = sorted(lanes, key=key)
+    order = sorted(racers, key=key)
     first, last = order[0], order[-1]
-    lanes_without_goal = [lane for lane in order if marks.at(lane.name, goal) is None]
+    racers_without_goal = [racer for racer in order if marks.at(racer.name, goal) is None]
     factor = _count(last, marks, goal) / _count(first, marks, goal)
     # A racer that never came near is slower than its own count says, even if it stopped early.
     return _Ranking(
-        goal, first, last, max(factor, MIN_FACTOR) if lanes_without_goal else factor, bool(lanes_without_goal)
+        goal, first, last, max(factor, MIN_FACTOR) if racers_without_goal else factor, bool(racers_without_goal)
     )
 
 
@@ -204,13 +206,15 @@ def _opposed(tight: _Ranking, loose: _Ranking, marks: Milestones) -> bool:
     return all(_count(b, marks, goal) >= MIN_FACTOR * _count(a, marks, goal) for a, b, goal in pairs)
 
 
-def _counts(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> str:
+def _counts(racers: Sequence[RacerSummary], marks: Milestones, goal: int) -> str:
     """Return who reached a milestone when: "alr 20 iterations, lr 52, gd not after 100"."""
-    lanes_at_goal = [lane for lane in lanes if marks.at(lane.name, goal) is not None]
-    lanes_without_goal = [lane for lane in lanes if marks.at(lane.name, goal) is None]
-    lanes_at_goal.sort(key=lambda lane: (_count(lane, marks, goal), lane.name))
-    texts = [f"{lane.name} {_amount(_count(lane, marks, goal), marks.unit)}" for lane in lanes_at_goal]
-    texts += [f"{lane.name} not after {_amount(_count(lane, marks, goal), marks.unit)}" for lane in lanes_without_goal]
+    racers_at_goal = [racer for racer in racers if marks.at(racer.name, goal) is not None]
+    racers_without_goal = [racer for racer in racers if marks.at(racer.name, goal) is None]
+    racers_at_goal.sort(key=lambda racer: (_count(racer, marks, goal), racer.name))
+    texts = [f"{racer.name} {_amount(_count(racer, marks, goal), marks.unit)}" for racer in racers_at_goal]
+    texts += [
+        f"{racer.name} not after {_amount(_count(racer, marks, goal), marks.unit)}" for racer in racers_without_goal
+    ]
     return _with_unit(texts, marks.unit)
 
 
@@ -218,11 +222,11 @@ def _amount(count: float, unit: str) -> str:
     return f"{count:.0f}" if unit == "iterations" else f"{count:.3g}"
 
 
-def _both_milestones(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> str:
+def _both_milestones(racers: Sequence[RacerSummary], marks: Milestones, goal: int) -> str:
     """Return both milestones as a sentence that begins with goal number `goal`."""
     first, second = marks.goal_texts[goal], _short(marks, 1 - goal)
     first = first[:1].upper() + first[1:]
-    return f"{first}: {_counts(lanes, marks, goal)}; {second}: {_counts(lanes, marks, 1 - goal)}."
+    return f"{first}: {_counts(racers, marks, goal)}; {second}: {_counts(racers, marks, 1 - goal)}."
 
 
 def _short(marks: Milestones, goal: int) -> str:
@@ -235,38 +239,38 @@ def _with_unit(counts: Iterable[str], unit: str = "iterations") -> str:
     return ", ".join([f"{first} {unit}", *other_counts])
 
 
-def _faster(lanes: Sequence[RacerSummary], marks: Milestones, rank: _Ranking) -> RaceVerdict:
+def _faster(racers: Sequence[RacerSummary], marks: Milestones, rank: _Ranking) -> RaceVerdict:
     bound_text = "at least " if rank.at_least else ""
-    rivals_text = "" if len(lanes) <= MAX_DETAILED else f" than {rank.last.name}, the slowest"
+    rivals_text = "" if len(racers) <= MAX_DETAILED else f" than {rank.last.name}, the slowest"
     equals = [
-        lane.name
-        for lane in lanes
-        if lane is not rank.first
-        and marks.at(lane.name, rank.goal) is not None
-        and _count(lane, marks, rank.goal) < MIN_FACTOR * _count(rank.first, marks, rank.goal)
+        racer.name
+        for racer in racers
+        if racer is not rank.first
+        and marks.at(racer.name, rank.goal) is not None
+        and _count(racer, marks, rank.goal) < MIN_FACTOR * _count(rank.first, marks, rank.goal)
     ]
     equal_text = f" ({_list(equals)} about as fast)" if equals else ""
-    counts_text = "" if len(lanes) > MAX_DETAILED else f" {_both_milestones(lanes, marks, rank.goal)}"
+    counts_text = "" if len(racers) > MAX_DETAILED else f" {_both_milestones(racers, marks, rank.goal)}"
     speed_text = (
         f"{rank.first.name} is {bound_text}{_times(rank.factor)} times faster ({marks.unit}){rivals_text}{equal_text}"
     )
     return RaceVerdict(
         "faster",
-        f"{speed_text}{_winner_heldout_words(lanes, rank.first)}.{counts_text}",
+        f"{speed_text}{_winner_heldout_words(racers, rank.first)}.{counts_text}",
         rank.first.name,
         rank.factor,
         rank.at_least,
     )
 
 
-def _winner_heldout_words(lanes: Sequence[RacerSummary], winner: RacerSummary) -> str:
+def _winner_heldout_words(racers: Sequence[RacerSummary], winner: RacerSummary) -> str:
     """Return that the fastest racer ends worse on test rows than another, as the end of its sentence; else "".
 
     A difference counts from two paired standard errors on; from 2 % on if the losses of single rows are unknown.
     """
-    with_loss = [lane for lane in lanes if not isnan(lane.last_of("heldout_log_loss"))]  # `min` may return NaN
-    best = min(with_loss, key=lambda lane: lane.last_of("heldout_log_loss"), default=winner)
-    winner_loss, best_loss = (lane.last_of("heldout_log_loss") for lane in (winner, best))
+    with_loss = [racer for racer in racers if not isnan(racer.last_of("heldout_log_loss"))]  # `min` may return NaN
+    best = min(with_loss, key=lambda racer: racer.last_of("heldout_log_loss"), default=winner)
+    winner_loss, best_loss = (racer.last_of("heldout_log_loss") for racer in (winner, best))
     if not winner_loss > best_loss:  # also if it is NaN
         return ""
     losses_text = f"log loss {winner_loss:.3f} against {best_loss:.3f} of {best.name}"
@@ -277,8 +281,8 @@ def _winner_heldout_words(lanes: Sequence[RacerSummary], winner: RacerSummary) -
     return f", but ends worse on test rows ({losses_text})" if is_worse else ""
 
 
-def _iterations(lane: RacerSummary) -> str:
-    return "1 iteration" if lane.iterations == 1 else f"{lane.iterations} iterations"
+def _iterations(racer: RacerSummary) -> str:
+    return "1 iteration" if racer.iterations == 1 else f"{racer.iterations} iterations"
 
 
 def _times(factor: float) -> str:
@@ -290,19 +294,19 @@ def _list(words: Iterable[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def worse_heldout_words(lanes: Sequence[RacerSummary]) -> str:
+def worse_heldout_words(racers: Sequence[RacerSummary]) -> str:
     """Return whose test log loss has risen again during the race, as a further sentence; "" if nobody's."""
     risen = []
-    for lane in lanes:
-        losses = lane.of("heldout_log_loss") if "heldout_log_loss" in lane.frame else np.array([])
+    for racer in racers:
+        losses = racer.of("heldout_log_loss") if "heldout_log_loss" in racer.frame else np.array([])
         if np.isfinite(losses[-1:]).any() and losses[-1] > OVERFIT_RATIO * np.nanmin(losses):
             lowest = int(np.nanargmin(losses))
-            risen.append((lane.name, int(lane.of("index")[lowest]), losses[lowest], losses[-1]))
+            risen.append((racer.name, int(racer.of("index")[lowest]), losses[lowest], losses[-1]))
     if not risen:
         return ""
-    if len(lanes) > MAX_DETAILED:
+    if len(racers) > MAX_DETAILED:
         first = min(risen, key=lambda entry: entry[1])
-        racers_text = f"all {len(lanes)}" if len(risen) == len(lanes) else f"{len(risen)} of {len(lanes)}"
+        racers_text = f"all {len(racers)}" if len(risen) == len(racers) else f"{len(risen)} of {len(racers)}"
         return f" Overfitting: the test loss of {racers_text} rises, that of {first[0]} after iteration {first[1]}."
     racers_text = "both" if len(risen) == MAX_DETAILED else risen[0][0]
     steps_text = " and ".join(dict.fromkeys(str(step) for _, step, _, _ in risen))

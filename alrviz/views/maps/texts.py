@@ -9,7 +9,7 @@ from alrviz.studies.maps.decision_map import Points, Surface
 from alrviz.studies.maps.partial_dependence import MAX_AVERAGED, N_NEAREST
 from alrviz.views.core.style import html_table, safe
 
-MAX_LISTED_LOSERS = 5  # names of classes that win nowhere on a map
+MAX_ABSENT_CLASSES = 5  # names of classes that win nowhere on a map
 
 
 def caption_html(surface: Surface, others: str, row: int, n_others: int) -> str:
@@ -49,9 +49,10 @@ def _absent(surface: Surface) -> str:
     quantity = "probability" if surface.probability else "score"
     names = [
         f"{safe(name, 60)}" + (f" (its highest {quantity} here is {highest:.3g})" if np.isfinite(highest) else "")
-        for name, highest in absent_classes[:MAX_LISTED_LOSERS]
+        for name, highest in absent_classes[:MAX_ABSENT_CLASSES]
     ]
-    suffix = f" and {len(absent_classes) - MAX_LISTED_LOSERS:,} more" if len(absent_classes) > MAX_LISTED_LOSERS else ""
+    n_more = len(absent_classes) - MAX_ABSENT_CLASSES
+    suffix = f" and {n_more:,} more" if n_more > 0 else ""
     return f"<b>Never wins on this map: {', '.join(names)}{suffix}.</b>"
 
 

@@ -211,9 +211,9 @@ class Player:
         """Whether a press waits for a race that cannot be made yet."""
         return self._waiting_press is not None
 
-    def _rerun_and_load(self, press_later: Callable[[], None]) -> Race | None:
-        """Make a race with `rerun` and load it; None if there is none yet: `press_later` is called when it comes."""
-        self._waiting_press, self.for_table = press_later, False
+    def _rerun_and_load(self, on_race_ready: Callable[[], None]) -> Race | None:
+        """Make a race with `rerun` and load it; None if there is none yet: `on_race_ready` is called when it comes."""
+        self._waiting_press, self.for_table = on_race_ready, False
         new_race = self.rerun()
         if new_race is None and self.rerun == self._rerun_same:
             self._waiting_press = None  # there will be none later

@@ -49,7 +49,7 @@ def reference_sentence(facts: ReportFacts) -> str:
 def _comparison(evaluation: Evaluation, other_evaluation: Evaluation) -> str:
     """Return by how much the log losses of two models differ, with a standard error paired by row."""
     weight = np.ones(len(evaluation.y)) if evaluation.weight is None else evaluation.weight
-    losses, other_losses = (row_losses(of_model.log_p, of_model.y) for of_model in (evaluation, other_evaluation))
+    losses, other_losses = (row_losses(part.log_p, part.y) for part in (evaluation, other_evaluation))
     differences = (losses - other_losses)[weight > 0]
     w = weight[weight > 0] / weight.sum()
     mean = float(w @ differences)

@@ -205,7 +205,7 @@ def numbers_html(table: pd.DataFrame, kind: str) -> str:
         (definition.on_axis(definition.variance_words), definition.variance),
     ]
     columns = [*parts, ("error", "error"), *extra]
-    heads = ["racer", "training size", "rounds"]
+    heads = ["model", "training size", "rounds"]
     heads += [title for words, _ in columns for title in (words, "± <abbr title='standard error'>se</abbr>")]
     body_rows = []
     for line in table.to_dict("records"):

@@ -51,10 +51,10 @@ def _unpacked_bytes(data: bytes) -> int:
         return len(data)
 
 
-def _release(*claims: MemoryReservation | None) -> None:
-    for claim in claims:
-        if claim is not None:
-            claim.release()
+def _release(*reservations: MemoryReservation | None) -> None:
+    for reservation in reservations:
+        if reservation is not None:
+            reservation.release()
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class InteractionsPage(StudyPage):
     cost_text = staticmethod(time_line)  # the time only: the menus fill the row
     _last_racer: Recipe | None = None  # the first supported racer of Convergence at the last request
     _saw_racers: bool = False  # whether there was a request before
-    # Memory claimed for the model file that is shown, and for one that is being opened.
+    # Memory reserved for the model file that is shown, and for one that is being opened.
     _shown_model_memory: MemoryReservation | None = None
     _opening_model_memory: MemoryReservation | None = None
 
@@ -159,14 +159,14 @@ class InteractionsPage(StudyPage):
     def _open_model(self, name: str, data: bytes) -> None:
         """Compute the effects of a model file on the session's table."""
         dataset, name = self.session.table.dataset, safe_name(name)
-        claim = MemoryReservation(self.session.registry.tables, self.session.owner)
+        reservation = MemoryReservation(self.session.registry.tables, self.session.owner)
         try:
-            claim.resize(_unpacked_bytes(data))
+            reservation.resize(_unpacked_bytes(data))
         except TableError as error:
             self._show_error(error)
             return
         _release(self._opening_model_memory)  # a file that was still being opened is replaced
-        self._opening_model_memory = claim
+        self._opening_model_memory = reservation
         say(self.file_text, f"<p class='quiet'>analysing {safe(name, 60)} &hellip;</p>")
 
         def work(stop: StopToken) -> Interactions:
@@ -178,12 +178,12 @@ class InteractionsPage(StudyPage):
 
         def finish(model: Interactions) -> None:
             try:
-                claim.resize(model.nbytes)
+                reservation.resize(model.nbytes)
             except TableError as error:
                 fail(error)
                 return
             _release(self._shown_model_memory)
-            self._shown_model_memory, self._opening_model_memory = claim, None
+            self._shown_model_memory, self._opening_model_memory = reservation, None
             description = f"{safe(name, 60)} on {safe(dataset.name if dataset else '', 60)}"
             say(self.file_text, f"<p>Model shown: <b>{description}</b>, {model.encoded.n_rows:,} rows.</p>")
             origin = {"model": name, "data": dataset.name, "data hash": dataset.hash} if dataset else {}
@@ -191,7 +191,7 @@ class InteractionsPage(StudyPage):
             self.update()
 
         def fail(error: Exception) -> None:
-            _release(claim)
+            _release(reservation)
             self._opening_model_memory = None
             self._show_error(error)
 
