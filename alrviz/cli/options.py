@@ -43,8 +43,8 @@ def with_options(text: str) -> str:
     >>> with_options("pass quartiles=True to cut it; options=ReadOptions(decimal=',') reads it")
     "say --quartiles to cut it; --decimal ',' reads it"
     """
-    for python, option in _OPTIONS:
-        text = re.sub(python, option, text)
+    for python_pattern, option in _OPTIONS:
+        text = re.sub(python_pattern, option, text)
     return text
 
 

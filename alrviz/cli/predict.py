@@ -79,14 +79,14 @@ def _write_predictions(predictions: Iterator[pd.DataFrame], path: Path | None) -
         return n_rows, n_unseen
     draft_file, writer = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part"), None
     try:
-        with ExitStack() as ending:
+        with ExitStack() as exit_stack:
             for batch in predictions:
                 if path.suffix == ".parquet":
                     arrow_table = pa.Table.from_pandas(batch, writer and writer.schema, preserve_index=False)
-                    writer = writer or ending.enter_context(pq.ParquetWriter(draft_file, arrow_table.schema))
+                    writer = writer or exit_stack.enter_context(pq.ParquetWriter(draft_file, arrow_table.schema))
                     writer.write_table(arrow_table)
                 else:
-                    writer = writer or ending.enter_context(draft_file.open("w", encoding="utf-8", newline=""))
+                    writer = writer or exit_stack.enter_context(draft_file.open("w", encoding="utf-8", newline=""))
                     writer.write(predictions_csv(batch, header=not n_rows))
                 n_rows, n_unseen = n_rows + len(batch), n_unseen + int((batch["unseen"] != "").sum())
         os.replace(draft_file, path)

@@ -50,8 +50,8 @@ _ASK = {
 
 def lesson_yaml(state: State) -> str:
     """Return the text of a lesson with a state as its first step, without runs and without the table of a file."""
-    bare = state.replace(lesson="", step=1, run="", fit="", stored_race="", file=None, files=())
-    properties = dict(parse_qsl(write_link(bare).lstrip("?")))
+    shareable_state = state.replace(lesson="", step=1, run="", fit="", stored_race="", file=None, files=())
+    properties = dict(parse_qsl(write_link(shareable_state).lstrip("?")))
     properties.pop("page", None)
     yaml_lines = [f"  - page: {state.page}\n"]
     if properties:

@@ -64,7 +64,7 @@ class ClassAutosave:
 
     def _run_autosave(self, stop: StopToken) -> None:
         """Save the class's changes until it ends; then mark what was saved as done, or delete it."""
-        room, waited = self._classroom, 0.0
+        room, waited_seconds = self._classroom, 0.0
         try:
             store = self._open()
             is_last_tick = False
@@ -73,12 +73,12 @@ class ClassAutosave:
                 if not self._lock:
                     self._lock = lock_of(store, room.secret)
                     self._lock.acquire(timeout=2 * TICK_SECONDS)  # an earlier autosave of the class may be ending
-                    spec = json.dumps({"code": room.code})
-                    store.begin(room.owner, KIND, spec, "", name=room.code, version=__version__, id=room.secret)
-                waited = 0.0 if self._save(store) else waited + TICK_SECONDS
-                if waited >= HEARTBEAT_SECONDS:
+                    spec_json = json.dumps({"code": room.code})
+                    store.begin(room.owner, KIND, spec_json, "", name=room.code, version=__version__, id=room.secret)
+                waited_seconds = 0.0 if self._save(store) else waited_seconds + TICK_SECONDS
+                if waited_seconds >= HEARTBEAT_SECONDS:
                     store.beat(room.secret)
-                    waited = 0.0
+                    waited_seconds = 0.0
             if self._delete:
                 store.delete(None, room.secret)
             else:

@@ -367,7 +367,7 @@ class SessionTable(param.Parameterized):
             self._start_change(replace(self.source, rows=(*self.source.rows, *filters)), "keeping rows", change_text)
 
     def _start_change(self, source: Source, title: str, change_text: str) -> None:
-        """Make a new data set of the table, with `words` for the history."""
+        """Make a new data set of the table. title: of the loading; change_text: for the history."""
         table, previous_dataset, changed_kinds = self.pending or self.full_table, self.dataset, self.source.kinds
         if table is None:
             return

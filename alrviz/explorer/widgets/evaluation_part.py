@@ -213,12 +213,12 @@ def fold_evaluations(study: Study) -> dict[str, EvaluableModel]:
 
         return report_facts(dataset, make_estimator(recipe), holdout=holdout, stop=stop, tell=tell)
 
-    seconds: dict[tuple[int, str], list[float]] = {}
+    seconds_by_task: dict[tuple[int, str], list[float]] = {}
     for task, result in study.results():
         if task.kind == "fold" and not result.failed:
-            seconds.setdefault((task.racer, task.data_hash), []).append(result.rows[0]["train_seconds"])
+            seconds_by_task.setdefault((task.racer, task.data_hash), []).append(result.rows[0]["train_seconds"])
     models = {}
-    for (racer, data_hash), train_seconds in sorted(seconds.items(), key=lambda item: item[0][0]):
+    for (racer, data_hash), train_seconds in sorted(seconds_by_task.items(), key=lambda item: item[0][0]):
         dataset, folds = study.datasets[data_hash], study.tasks[-1].split.folds
         name = study.names[racer] + (f" on {dataset.name}" if len(study.datasets) > 1 else "")
 

@@ -82,8 +82,8 @@ def _order_cells(order: int, n_tuples: int, fit: RecipeEstimate | None, is_estim
         return [str(order), "<td colspan='5'></td>", f"<td class='quiet' style='padding-left:1.5em'>{state_text}</td>"]
     cost_texts = ["—"] * 4
     if fit.estimate is not None:
-        timed = bool(fit.one_pass.passes)
-        seconds = (fit.one_pass.seconds, float(f"{fit.cost.seconds:.1g}")) if timed else (None, None)
+        is_timed = bool(fit.one_pass.passes)
+        seconds = (fit.one_pass.seconds, float(f"{fit.cost.seconds:.1g}")) if is_timed else (None, None)
         cost_texts = [count_text(fit.cost.parameters), bytes_text(fit.cost.bytes), *map(seconds_text, seconds)]
     refusal_html = f"<span class='bad'>refused</span>: {safe(fit.refused, 300)}"
     verdict = refusal_html if fit.refused else "<span class='good'>yes</span>"

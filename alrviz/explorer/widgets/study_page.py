@@ -252,8 +252,8 @@ class StudyPage(Page):
 
     def build(self) -> tuple[Viewable, Viewable]:
         """Build the widgets; return the row of menus and everything below it."""
-        session, dragged = self.session, [self.dragged_param] if self.dragged_param else []
-        values = {name: getattr(self._link_state, name) for name in (*self.linked_params, *dragged)}
+        session, dragged_params = self.session, [self.dragged_param] if self.dragged_param else []
+        values = {name: getattr(self._link_state, name) for name in (*self.linked_params, *dragged_params)}
         values = {name: value for name, value in values.items() if value != getattr(State(), name)}
         values = {name: value for name, value in values.items() if value in self.valid_values.get(name, (value,))}
         self.study_view = self.runner.view = view = type(self).view_class(

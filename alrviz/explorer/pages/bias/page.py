@@ -162,9 +162,9 @@ print(study.summary().to_string())
         """Return the last recipe's next order, else a family that is not chosen yet."""
         last_recipe = self.recipes[-1]
         if "order" in last_recipe.params and last_recipe.params["order"] < min(ORDERS[-1], columns):
-            higher = last_recipe.replace(order=last_recipe.params["order"] + 1)
-            if higher not in self.recipes:
-                return higher
+            next_recipe = last_recipe.replace(order=last_recipe.params["order"] + 1)
+            if next_recipe not in self.recipes:
+                return next_recipe
         present_families = {recipe.family for recipe in self.recipes}
         return Recipe(next(family for family in FAMILIES if family not in present_families))
 
