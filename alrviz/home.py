@@ -1,6 +1,7 @@
 """The folder for everything that outlives a process: the user's data folder, or `ALRVIZ_HOME`.
 
-It holds tables, runs and answers, so folders have mode 0700 and files 0600 whatever the umask is.
+It holds tables, runs and answers, so folders and files that alrviz makes there have modes 0700 and 0600, whatever the
+umask is; what exists keeps its mode.
 """
 
 import os

@@ -25,23 +25,23 @@ def summary(path: Path) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one benchmark, or list them."""
-    first = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__, add_help=False)
-    first.add_argument("name", nargs="?", metavar="NAME")
-    first.add_argument("--list", action="store_true", help="list the benchmarks")
-    first.add_argument("-h", "--help", action="store_true", help="show this help, or that of NAME")
-    chosen, rest = first.parse_known_args(arguments)
-    known = benchmarks()
-    if chosen.name is None:
-        first.print_help() if chosen.help else None
-        print("\n".join(f"{name:<10} {summary(path)}" for name, path in known.items()))
-        return 0 if chosen.list or chosen.help else 2
-    if chosen.name not in known:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__, add_help=False)
+    parser.add_argument("name", nargs="?", metavar="NAME")
+    parser.add_argument("--list", action="store_true", help="list the benchmarks")
+    parser.add_argument("-h", "--help", action="store_true", help="show this help, or that of NAME")
+    options, rest = parser.parse_known_args(arguments)
+    modules = benchmarks()
+    if options.name is None:
+        parser.print_help() if options.help else None
+        print("\n".join(f"{name:<10} {summary(path)}" for name, path in modules.items()))
+        return 0 if options.list or options.help else 2
+    if options.name not in modules:
         print(
-            f"no benchmark {chosen.name!r}; expected one of {', '.join(known)}{nearest(chosen.name, known)}",
+            f"no benchmark {options.name!r}; expected one of {', '.join(modules)}{nearest(options.name, modules)}",
             file=sys.stderr,
         )
         return 2
-    return _run(chosen.name, known[chosen.name], [*rest, *(["--help"] if chosen.help else [])])
+    return _run(options.name, modules[options.name], [*rest, *(["--help"] if options.help else [])])
 
 
 def _run(name: str, path: Path, arguments: Sequence[str]) -> int:

@@ -20,38 +20,38 @@ _TO_BEGIN = 600.0  # seconds: a busy machine imports for minutes
 
 @dataclass(frozen=True)
 class Answer:
-    """What a child returned, or None and why it did not; `late`: its time was over."""
+    """What a child returned, or None and the `reason` why it did not; `late`: its time was over."""
 
     value: Any = None
-    refused: str = ""
+    reason: str = ""
     late: bool = False
 
 
 def in_child(work: Callable[..., Any], *arguments: Any, limit: float = 3600.0) -> Answer:
     """Call `work(*arguments)` in a fresh process; work that takes longer than `limit` seconds is ended with it.
 
-    An `AlrvizError` comes back as `refused`, any other end without an answer too; other errors are raised here.
+    An `AlrvizError` comes back as `reason`, any other end without an answer too; other errors are raised here.
     """
     context = get_context("spawn")  # a fork would inherit this process's memory, and its peak
-    ours, theirs = context.Pipe()
-    child = context.Process(target=_answer, args=(theirs, work, arguments), daemon=True)
+    parent_end, child_end = context.Pipe()
+    child = context.Process(target=_answer, args=(child_end, work, arguments), daemon=True)
     child.start()
-    theirs.close()
+    child_end.close()
     try:
-        if not ours.poll(_TO_BEGIN):
-            return Answer(refused=f"its process had not begun within {_TO_BEGIN:.0f} s", late=True)
-        ours.recv()  # it has begun: to start a process is no part of the work
-        if not ours.poll(limit):
-            return Answer(refused=f"not within {limit:.0f} s", late=True)
-        answer = ours.recv()
+        if not parent_end.poll(_TO_BEGIN):
+            return Answer(reason=f"its process had not begun within {_TO_BEGIN:.0f} s", late=True)
+        parent_end.recv()  # it has begun: to start a process is no part of the work
+        if not parent_end.poll(limit):
+            return Answer(reason=f"not within {limit:.0f} s", late=True)
+        answer = parent_end.recv()
     except EOFError:
         child.join()
         late = child.exitcode == -signal.SIGPROF  # `processor_limit`
-        return Answer(refused=f"the process ended without an answer, code {child.exitcode}", late=late)
+        return Answer(reason=f"the process ended without an answer, code {child.exitcode}", late=late)
     finally:
         child.terminate()
         child.join()
-        ours.close()
+        parent_end.close()
     if isinstance(answer, Exception):
         raise answer
     return answer
@@ -63,7 +63,7 @@ def _answer(connection: Connection, work: Callable[..., Any], arguments: tuple[A
     try:
         answer = Answer(work(*arguments))
     except (AlrvizError, MemoryError) as error:
-        answer = Answer(refused=str(error) or type(error).__name__)
+        answer = Answer(reason=str(error) or type(error).__name__)
     except Exception as error:
         answer = RuntimeError(f"{type(error).__name__} in a child: {error}")
     connection.send(answer)
@@ -71,7 +71,7 @@ def _answer(connection: Connection, work: Callable[..., Any], arguments: tuple[A
 
 @contextmanager
 def processor_limit(seconds: float) -> Iterator[None]:
-    """End this process, which `in_child` tells as late, when the block has taken so many processor seconds.
+    """End this process after `seconds` of processor time within the block; `in_child` then reports it as late.
 
     A signal's own action, not Python's: it ends compiled code too. What others do on the machine does not count.
     """
@@ -83,18 +83,18 @@ def processor_limit(seconds: float) -> Iterator[None]:
 
 
 class Peak:
-    """How much this process's resident memory has grown at its most since this object was made."""
+    """Largest growth of this process's resident memory since the object was created."""
 
     def __init__(self) -> None:
         gc.collect()
         with suppress(OSError):
             _CLEAR.write_text("5", encoding="ascii")  # forget peaks before this one
-        self._before = _highest()
+        self._start_bytes = _highest()
 
     @property
     def growth(self) -> int:
-        """Bytes; 0 where the system does not tell."""
-        return _highest() - self._before
+        """Bytes; 0 where the system reports no peak."""
+        return _highest() - self._start_bytes
 
 
 def _highest() -> int:
@@ -108,7 +108,7 @@ def _highest() -> int:
 
 
 def _highest_elsewhere() -> int:
-    """The peak since the process began: what other systems tell."""
+    """Peak since the process began, for systems without /proc."""
     try:
         from psutil import Process
     except ImportError:

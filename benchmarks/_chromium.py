@@ -21,8 +21,8 @@ PRICED = "bench.says('per iteration, all racers')"  # the page has encoded and c
 
 
 @contextmanager
-def kept_on(first: bool) -> Iterator[None]:
-    """What is started meanwhile stays on the first core, or off it; where there are two and the system does so."""
+def pin_processes(first: bool) -> Iterator[None]:
+    """Keep processes started within the block on the first core, or off it; no-op on one core or without affinity."""
     cores = os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else set()
     if len(cores) < 2:
         yield
@@ -43,11 +43,11 @@ def browser() -> Iterator[Any]:
         yield None
         return
     with sync_playwright() as playwright:
-        found = next(filter(None, map(shutil.which, CHROMIUMS)), playwright.chromium.executable_path)
-        if not Path(found).exists():
+        executable = next(filter(None, map(shutil.which, CHROMIUMS)), playwright.chromium.executable_path)
+        if not Path(executable).exists():
             yield None
             return
-        chromium = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        chromium = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
         yield chromium
         chromium.close()
 
@@ -79,11 +79,11 @@ def started(page: Any, server: Server, eager: bool = False) -> float:
     if not eager:
         wait(page, PRICED, 3 * PATIENCE)
         time.sleep(1.0)
-    while not np.isfinite(begun := server.ask("notes").begun):
+    while not np.isfinite(begin_time := server.ask("notes").begin_time):
         if page.evaluate("Boolean(bench.button('Run'))"):
             return page.evaluate("bench.press('Run')")
         time.sleep(0.02)
-    return 1000.0 * begun
+    return 1000.0 * begin_time
 
 
 def beat(page: Any) -> float:

@@ -36,9 +36,9 @@ class Course:
     objective: list[float] = field(default_factory=list)
     begin: float = field(default_factory=time.perf_counter)
 
-    def add(self, objective: float, apart: float = 0.0) -> None:
-        """Take a value of F now; `apart` seconds do not count."""
-        self.seconds.append(time.perf_counter() - self.begin - apart)
+    def add(self, objective: float, uncounted_seconds: float = 0.0) -> None:
+        """Record a value of F now; `uncounted_seconds` are left out of its time."""
+        self.seconds.append(time.perf_counter() - self.begin - uncounted_seconds)
         self.objective.append(objective)
         if objective <= self.enough or self.seconds[-1] > self.limit:
             raise Stopped
@@ -90,13 +90,13 @@ def listening(heard: Callable[[float], None]) -> Iterator[None]:
 
     loss, loss_gradient = LinearModelLoss.loss, LinearModelLoss.loss_gradient
 
-    def loss_heard(self: Any, *arguments: Any, **named: Any) -> Any:
-        value = loss(self, *arguments, **named)
+    def loss_heard(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        value = loss(self, *arguments, **keywords)
         heard(float(value))
         return value
 
-    def loss_gradient_heard(self: Any, *arguments: Any, **named: Any) -> Any:
-        value, gradient = loss_gradient(self, *arguments, **named)
+    def loss_gradient_heard(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        value, gradient = loss_gradient(self, *arguments, **keywords)
         heard(float(value))
         return value, gradient
 

@@ -27,13 +27,13 @@ from benchmarks._child import Answer, Peak, in_child
 from benchmarks._courses import Course, one_hot, recipe_of, scipy_course, sklearn_model
 from benchmarks._tools import Row, mib, seconds, show
 
-OURS, THEIRS, THEIRS_ALONE, PLAIN = "alrviz", "scikit-learn", "scikit-learn, one BLAS thread", "numpy and SciPy"
+ALRVIZ, SCIKIT_LEARN, ONE_THREAD, PLAIN = "alrviz", "scikit-learn", "scikit-learn, one BLAS thread", "numpy and SciPy"
 REACH = {"adult": 8.0, "connect-4": 80.0, "covtype-sample": 100.0}
 REACH_MEMORY = {"covtype-sample": 50.0}
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FitCost:
     """What one fit took: solver seconds by the clock and of all processors, seconds in all, and F at its end."""
 
     solver_seconds: float
@@ -48,7 +48,7 @@ class Fitted:
         return self.solver_seconds / self.iterations
 
 
-def ours(encoded: Encoded, order: int, alpha: float, iterations: int) -> Fitted:
+def fit_alrviz(encoded: Encoded, order: int, alpha: float, iterations: int) -> FitCost:
     """Fit with alrviz."""
     begin = time.perf_counter()
     run = Run.of(encoded, recipe_of(order, alpha, solver="lbfgs", max_iter=iterations))
@@ -58,11 +58,11 @@ def ours(encoded: Encoded, order: int, alpha: float, iterations: int) -> Fitted:
         pass
     processor = time.process_time() - processor
     whole = time.perf_counter() - begin
-    first, last = run.trace[0], run.trace[-1]
-    return Fitted(last.seconds - first.seconds, processor, whole, last.index, last.objective)
+    first_step, last_step = run.trace[0], run.trace[-1]
+    return FitCost(last_step.seconds - first_step.seconds, processor, whole, last_step.index, last_step.objective)
 
 
-def theirs(encoded: Encoded, order: int, alpha: float, iterations: int) -> Fitted:
+def fit_scikit_learn(encoded: Encoded, order: int, alpha: float, iterations: int) -> FitCost:
     """Fit with scikit-learn."""
     begin = time.perf_counter()
     X = one_hot(encoded, order)
@@ -75,7 +75,7 @@ def theirs(encoded: Encoded, order: int, alpha: float, iterations: int) -> Fitte
     two = encoded.n_classes == 2
     weights: NDArray[np.float64] = np.concatenate([-model.coef_, model.coef_]) / 2.0 if two else model.coef_
     objective = loss(X @ weights.T, encoded.y) + alpha * float((weights**2).sum())
-    return Fitted(end - fitting, processor, end - begin, int(model.n_iter_[0]), objective)
+    return FitCost(end - fitting, processor, end - begin, int(model.n_iter_[0]), objective)
 
 
 def loss(scores: NDArray[np.float64], y: NDArray[np.int32]) -> float:
@@ -85,15 +85,15 @@ def loss(scores: NDArray[np.float64], y: NDArray[np.int32]) -> float:
     return float((logsumexp(scores, axis=1) - scores[np.arange(len(y)), y]).sum())
 
 
-def plain(encoded: Encoded, order: int, alpha: float, iterations: int) -> Fitted:
+def fit_numpy(encoded: Encoded, order: int, alpha: float, iterations: int) -> FitCost:
     """Fit with numpy and SciPy."""
     processor = time.process_time()
     course = scipy_course(encoded, order, alpha, Course(), iterations)
     processor = time.process_time() - processor
-    whole, first = course.seconds[-1], course.seconds[0]
-    share = (whole - first) / whole  # of the processors, too: it is one loop
+    whole, first_seconds = course.seconds[-1], course.seconds[0]
+    share = (whole - first_seconds) / whole  # of the processors, too: it is one loop
     evaluations = len(course.seconds) - 1  # an iteration evaluates at least once
-    return Fitted(whole - first, share * processor, whole, evaluations, course.lowest)
+    return FitCost(whole - first_seconds, share * processor, whole, evaluations, course.lowest)
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
@@ -103,28 +103,28 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     return threadpool_limits(1, user_api="blas")
 
 
-FITS: Mapping[str, tuple[Callable[..., Fitted], Callable[[], AbstractContextManager[Any]]]] = {
-    OURS: (ours, nullcontext),
-    THEIRS: (theirs, nullcontext),
-    THEIRS_ALONE: (theirs, one_blas_thread),
-    PLAIN: (plain, nullcontext),
+FITS: Mapping[str, tuple[Callable[..., FitCost], Callable[[], AbstractContextManager[Any]]]] = {
+    ALRVIZ: (fit_alrviz, nullcontext),
+    SCIKIT_LEARN: (fit_scikit_learn, nullcontext),
+    ONE_THREAD: (fit_scikit_learn, one_blas_thread),
+    PLAIN: (fit_numpy, nullcontext),
 }
 
 
-def compare(encoded: Encoded, options: argparse.Namespace) -> dict[str, list[Fitted]]:
+def compare(encoded: Encoded, options: argparse.Namespace) -> dict[str, list[FitCost]]:
     """Return up to `repeats` fits of each, taking turns while there is time, after a short one that does not count."""
     settings = (encoded, options.order, options.alpha)
     begin = time.monotonic()
-    ours(*settings, 2)
-    found: dict[str, list[Fitted]] = {name: [] for name in FITS}
+    fit_alrviz(*settings, 2)
+    all_fits: dict[str, list[FitCost]] = {name: [] for name in FITS}
     for turn in range(options.repeats):
         for name, (fit, limits) in FITS.items():
             with limits():
-                found[name].append(fit(*settings, options.iterations))
-        spent = time.monotonic() - begin
-        if spent * (turn + 2) / (turn + 1) > options.minutes * 60.0:
+                all_fits[name].append(fit(*settings, options.iterations))
+        elapsed = time.monotonic() - begin
+        if elapsed * (turn + 2) / (turn + 1) > options.minutes * 60.0:
             break
-    return found
+    return all_fits
 
 
 def memory(name: str, encoded: Encoded, order: int, alpha: float, iterations: int) -> int:
@@ -140,38 +140,38 @@ def memory(name: str, encoded: Encoded, order: int, alpha: float, iterations: in
 def per_iteration(name: str, encoded: Encoded, options: argparse.Namespace) -> Iterator[Row]:
     """Print a row a library, then the ratios; yield a row a library."""
     settings = (options.order, options.alpha)
-    found = compare(encoded, options)
+    all_fits = compare(encoded, options)
     # as many iterations as fill a memory of ten pairs
-    answers = {library: in_child(memory, library, encoded, *settings, 12) for library in (OURS, THEIRS, PLAIN)}
-    answers[THEIRS_ALONE] = answers[THEIRS]
+    answers = {library: in_child(memory, library, encoded, *settings, 12) for library in (ALRVIZ, SCIKIT_LEARN, PLAIN)}
+    answers[ONE_THREAD] = answers[SCIKIT_LEARN]
     show(
-        (_cells(library, fits, answers[library]) for library, fits in found.items()),
+        (_cells(library, fits, answers[library]) for library, fits in all_fits.items()),
         header=(f"{name}, {encoded.n_rows:,} rows", "iterations", "median", "least", "most", "processors", "whole",
                 "memory", "F at the end"),
     )  # fmt: skip
-    each = {library: median(fit.per_iteration for fit in fits) for library, fits in found.items()}
-    for library in [library for library in FITS if library != OURS]:
-        print(f"against {library}: {_ratio(each[library] / each[OURS], REACH.get(name, 8.0))} faster per iteration"
-              + _memory_ratio(name, answers[library], answers[OURS]))  # fmt: skip
+    times = {library: median(fit.per_iteration for fit in fits) for library, fits in all_fits.items()}
+    for library in [library for library in FITS if library != ALRVIZ]:
+        print(f"against {library}: {_ratio(times[library] / times[ALRVIZ], REACH.get(name, 8.0))} faster per iteration"
+              + _memory_ratio(name, answers[library], answers[ALRVIZ]))  # fmt: skip
     print(flush=True)
-    for library, fits in found.items():
+    for library, fits in all_fits.items():
         yield {
             "part": "per iteration", "set": name, "rows": encoded.n_rows, "classes": encoded.n_classes,
             "order": options.order, "alpha": options.alpha, "library": library, "iterations": fits[-1].iterations,
-            "seconds": each[library], "ratio": each[library] / each[OURS], "bytes": answers[library].value,
+            "seconds": times[library], "ratio": times[library] / times[ALRVIZ], "bytes": answers[library].value,
             "objective": fits[-1].objective,
         }  # fmt: skip
 
 
-def _cells(library: str, fits: list[Fitted], answer: Answer) -> tuple[object, ...]:
-    taken = sorted(fit.per_iteration for fit in fits)
+def _cells(library: str, fits: list[FitCost], answer: Answer) -> tuple[object, ...]:
+    times = sorted(fit.per_iteration for fit in fits)
     return (
         library,
         fits[-1].iterations,
-        *(f"{1e3 * x:.2f} ms" for x in (median(taken), taken[0], taken[-1])),
+        *(f"{1e3 * x:.2f} ms" for x in (median(times), times[0], times[-1])),
         f"{1e3 * median(fit.processor_seconds / fit.iterations for fit in fits):.2f} ms",
         seconds(median(fit.whole_seconds for fit in fits)),
-        answer.refused or mib(answer.value),
+        answer.reason or mib(answer.value),
         f"{fits[-1].objective:.6f}",
     )
 
@@ -180,9 +180,9 @@ def _ratio(ratio: float, reach: float) -> str:
     return f"{ratio:.1f} times (to reach {reach:g}: {'yes' if ratio >= reach else 'NO'})"
 
 
-def _memory_ratio(name: str, theirs: Answer, ours: Answer) -> str:
-    if not theirs.value or not ours.value:
+def _memory_ratio(name: str, peer_answer: Answer, our_answer: Answer) -> str:
+    if not peer_answer.value or not our_answer.value:
         return ""
-    ratio = theirs.value / ours.value
-    shown = _ratio(ratio, REACH_MEMORY[name]) if name in REACH_MEMORY else f"{ratio:.1f} times"
-    return f", memory {shown} less"
+    ratio = peer_answer.value / our_answer.value
+    ratio_text = _ratio(ratio, REACH_MEMORY[name]) if name in REACH_MEMORY else f"{ratio:.1f} times"
+    return f", memory {ratio_text} less"

@@ -37,33 +37,33 @@ AT_ONCE = 10_000  # rows that scikit-learn is given
 Course = list[tuple[float, float, float]]  # passes, seconds until then, held-out log loss
 
 
-def opened(path: str, folder: str, columns: int) -> tuple[Stream, EncodedTable]:
+def open_codes(path: str, folder: str, columns: int) -> tuple[Stream, EncodedTable]:
     """Return the table of a file and its codes, kept in a folder."""
     stream = open_table(path, "class", kinds={f"c{j}": "categorical" for j in range(columns)}, cache=folder)
     return stream, stream.coded("mdl", holdout=0.05)
 
 
-def ours(path: str, folder: str, options: argparse.Namespace, solver: str) -> Course:
+def fit_alrviz(path: str, folder: str, options: argparse.Namespace, solver: str) -> Course:
     """Passes of one of our learners."""
-    stream, _ = opened(path, folder, options.columns)
+    stream, _ = open_codes(path, folder, options.columns)
     recipe = Recipe("alr", order=options.order, solver=solver, max_iter=PASSES, holdout=0.05)
     begin = time.perf_counter()
-    run, before = Run(stream, recipe, n_jobs=options.threads), 0.0
-    found: Course = []
+    run, setup = Run(stream, recipe, n_jobs=options.threads), 0.0
+    course: Course = []
     for step in run.steps():
-        if not found:
-            before = time.perf_counter() - begin - run.compile_seconds - step.seconds  # which begin before this step
-        found.append((step.passes, before + step.seconds, step.extra["heldout_log_loss"]))
-    return found
+        if not course:
+            setup = time.perf_counter() - begin - run.compile_seconds - step.seconds  # which begin before this step
+        course.append((step.passes, setup + step.seconds, step.extra["heldout_log_loss"]))
+    return course
 
 
-def theirs(path: str, folder: str, options: argparse.Namespace, _: str) -> Course:
+def fit_vowpal(path: str, folder: str, options: argparse.Namespace, _: str) -> Course:
     """Passes of Vowpal Wabbit."""
-    coded = opened(path, folder, options.columns)[1]
-    train, held = (Rows(coded.cache.chunks(part), coded.levels, len(coded.classes)) for part in ("train", "test"))
+    coded = open_codes(path, folder, options.columns)[1]
+    train, test_rows = (Rows(coded.cache.chunks(part), coded.levels, len(coded.classes)) for part in ("train", "test"))
     cells = int(np.prod(np.array(list(combinations(coded.levels, options.order))), axis=1).sum())
-    held = held._replace(chunks=list(held.chunks))
-    return list(vowpal(train, held, options.order, cells, options.limit))
+    test_rows = test_rows._replace(chunks=list(test_rows.chunks))
+    return list(vowpal(train, test_rows, options.order, cells, options.limit))
 
 
 def hashed(codes: NDArray[np.unsignedinteger], order: int) -> Any:
@@ -86,23 +86,23 @@ def scikit_learn(path: str, folder: str, options: argparse.Namespace, _: str) ->
     from sklearn.linear_model import SGDClassifier
     from sklearn.metrics import log_loss
 
-    coded = opened(path, folder, options.columns)[1]
-    held, classes = coded.cache.whole("test"), np.arange(len(coded.classes))
-    judged = hashed(held.codes, options.order)
+    coded = open_codes(path, folder, options.columns)[1]
+    test_rows, classes = coded.cache.whole("test"), np.arange(len(coded.classes))
+    test_features = hashed(test_rows.codes, options.order)
     model = SGDClassifier(loss="log_loss", alpha=1e-7, learning_rate="adaptive", eta0=0.02, random_state=0)
-    found: Course = []
-    taken = 0.0
+    course: Course = []
+    fit_seconds = 0.0
     for k in range(PASSES):
         begin = time.perf_counter()
         for codes, y in coded.cache.chunks("train"):
-            for at in range(0, len(y), AT_ONCE):
-                own = slice(at, at + AT_ONCE)
-                model.partial_fit(hashed(codes[:, own], options.order), y[own], classes)
-        taken += time.perf_counter() - begin
-        found.append((k + 1, taken, log_loss(held.y, model.predict_proba(judged), labels=classes)))
-        if taken > options.limit:
+            for start in range(0, len(y), AT_ONCE):
+                batch = slice(start, start + AT_ONCE)
+                model.partial_fit(hashed(codes[:, batch], options.order), y[batch], classes)
+        fit_seconds += time.perf_counter() - begin
+        course.append((k + 1, fit_seconds, log_loss(test_rows.y, model.predict_proba(test_features), labels=classes)))
+        if fit_seconds > options.limit:
             break
-    return found
+    return course
 
 
 def lightgbm(path: str, folder: str, options: argparse.Namespace, _: str) -> Course:
@@ -110,50 +110,50 @@ def lightgbm(path: str, folder: str, options: argparse.Namespace, _: str) -> Cou
     from lightgbm import Dataset, train
     from sklearn.metrics import log_loss
 
-    coded = opened(path, folder, options.columns)[1]
-    rows, held = Path(folder) / f"lightgbm-{os.getpid()}.csv", coded.cache.whole("test")
+    coded = open_codes(path, folder, options.columns)[1]
+    rows, test_rows = Path(folder) / f"lightgbm-{os.getpid()}.csv", coded.cache.whole("test")
     try:
         with rows.open("wb") as file:
             for codes, y in coded.cache.chunks("train"):
                 np.savetxt(file, np.vstack([y, codes]).T, fmt="%d", delimiter=",")
         k = len(coded.classes)
-        given = {
+        params = {
             "two_round": True, "header": False, "label_column": 0, "num_threads": options.threads, "verbosity": -1,
             "objective": "binary" if k == 2 else "multiclass",
             **({} if k == 2 else {"num_class": k}),
         }  # fmt: skip
         begin = time.perf_counter()
-        found: Course = []
-        data = Dataset(str(rows), params=given, categorical_feature=list(range(options.columns))).construct()
-        taken = time.perf_counter() - begin
+        course: Course = []
+        data = Dataset(str(rows), params=params, categorical_feature=list(range(options.columns))).construct()
+        fit_seconds = time.perf_counter() - begin
 
         def look(env: Any) -> None:
-            nonlocal begin, taken
-            taken += time.perf_counter() - begin
+            nonlocal begin, fit_seconds
+            fit_seconds += time.perf_counter() - begin
             if env.iteration % 5 == 4 or env.iteration < 5:
-                p = env.model.predict(held.codes.T.astype(float))
-                found.append((env.iteration + 1, taken, log_loss(held.y, p, labels=np.arange(k))))
+                p = env.model.predict(test_rows.codes.T.astype(float))
+                course.append((env.iteration + 1, fit_seconds, log_loss(test_rows.y, p, labels=np.arange(k))))
             begin = time.perf_counter()
 
         begin = time.perf_counter()
-        train(given, data, num_boost_round=TREES, callbacks=[look])
-        return found
+        train(params, data, num_boost_round=TREES, callbacks=[look])
+        return course
     finally:
         rows.unlink(missing_ok=True)
 
 
 LEARNERS: Mapping[str, tuple[Callable[..., Course], str]] = MappingProxyType(
     {
-        "alrviz, adagrad": (ours, "adagrad"),
-        "alrviz, auto": (ours, "auto"),
-        "Vowpal Wabbit": (theirs, ""),
+        "alrviz, adagrad": (fit_alrviz, "adagrad"),
+        "alrviz, auto": (fit_alrviz, "auto"),
+        "Vowpal Wabbit": (fit_vowpal, ""),
         "SGDClassifier": (scikit_learn, ""),
         "LightGBM": (lightgbm, ""),
     }
 )
 
 
-def measured(name: str, path: str, folder: str, options: argparse.Namespace) -> dict[str, Any]:
+def measure_learner(name: str, path: str, folder: str, options: argparse.Namespace) -> dict[str, Any]:
     """Return the course of a learner, and the peak of memory of its process."""
     work, solver = LEARNERS[name]
     return {"course": work(path, folder, options, solver), "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}
@@ -162,30 +162,32 @@ def measured(name: str, path: str, folder: str, options: argparse.Namespace) -> 
 def side_by_side(path: Path, options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row a learner: a pass, and the seconds to the lowest loss it came to beside ours to that."""
     with TemporaryDirectory(dir=path.parent) as folder:
-        rows = opened(str(path), folder, options.columns)[1].cache.n_rows("train")
-        found = {
-            name: in_child(measured, name, str(path), folder, options, limit=8 * options.limit + 600)
+        rows = open_codes(str(path), folder, options.columns)[1].cache.n_rows("train")
+        answers = {
+            name: in_child(measure_learner, name, str(path), folder, options, limit=8 * options.limit + 600)
             for name in LEARNERS
         }
-    for name, answer in found.items():
+    for name, answer in answers.items():
         if answer.value is None:
-            print(f"{name}: {answer.refused}")
-    courses = {name: answer.value["course"] for name, answer in found.items() if answer.value}
-    mine = {name: course for name, course in courses.items() if name.startswith("alrviz")}
-    told: list[Row] = []
+            print(f"{name}: {answer.reason}")
+    courses = {name: answer.value["course"] for name, answer in answers.items() if answer.value}
+    our_courses = {name: course for name, course in courses.items() if name.startswith("alrviz")}
+    figures: list[Row] = []
     for name, course in courses.items():
-        passes, taken, loss = min(course, key=lambda one: one[2])
-        first, last = course[0], course[-1]
-        a_pass = (last[1] - first[1]) / max(1e-9, last[0] - first[0]) if len(course) > 1 else last[1]
-        to_it = min((t for own in mine.values() for _, t, reached in own if reached <= loss), default=np.inf)
-        peak = found[name].value["peak"] * 1024
-        told.append({"part": "learners", "learner": name, "rows": rows, "a pass": a_pass, "passes": passes,
-                     "seconds": taken, "loss": loss, "ours": to_it, "peak": peak})  # fmt: skip
-        yield told[-1]
+        passes, fit_time, loss = min(course, key=lambda point: point[2])
+        start, end = course[0], course[-1]
+        a_pass = (end[1] - start[1]) / max(1e-9, end[0] - start[0]) if len(course) > 1 else end[1]
+        our_time = min(
+            (t for part in our_courses.values() for _, t, reached in part if reached <= loss), default=np.inf
+        )
+        peak = answers[name].value["peak"] * 1024
+        figures.append({"part": "learners", "learner": name, "rows": rows, "a pass": a_pass, "passes": passes,
+                     "seconds": fit_time, "loss": loss, "ours": our_time, "peak": peak})  # fmt: skip
+        yield figures[-1]
     show(
         ((row["learner"], seconds(row["a pass"]), f"{rows / row['a pass'] / 1e6:.3f}", f"{row['passes']:g}",
           seconds(row["seconds"]), f"{row['loss']:.4f}", seconds(row["ours"]) if np.isfinite(row["ours"]) else "-",
-          f"{row['seconds'] / row['ours']:.1f}", mib(row["peak"])) for row in told),
+          f"{row['seconds'] / row['ours']:.1f}", mib(row["peak"])) for row in figures),
         header=(f"{rows:,} training rows", "a pass or tree", "million rows/s", "passes", "until then", "held-out loss",
                 "ours to it", "times faster", "peak"),
     )  # fmt: skip

@@ -16,7 +16,7 @@ class Ready:
     """A fit before its first step, and the seconds of planning its cover, carrying it out, and counting."""
 
     plan: Plan
-    covered: CoveredRows
+    covered_rows: CoveredRows
     fit: Fit
     planning: float
     covering: float
@@ -30,9 +30,9 @@ def ready(encoded: Encoded, recipe: Recipe, n_jobs: int | None = None, merge: bo
     times = [time.perf_counter()]
     plan = prepared.plan(order)
     times.append(time.perf_counter())
-    covered = prepared.covered(order)
+    covered_rows = prepared.covered(order)
     times.append(time.perf_counter())
     tables = prepared.tables(order, recipe.params["smoothing"])
     times.append(time.perf_counter())
-    fit = assemble(covered.rows, covered.cover, tables, recipe.params, encoded.classes)
-    return Ready(plan, covered, fit, *(b - a for a, b in pairwise(times)))
+    fit = assemble(covered_rows.rows, covered_rows.cover, tables, recipe.params, encoded.classes)
+    return Ready(plan, covered_rows, fit, *(b - a for a, b in pairwise(times)))

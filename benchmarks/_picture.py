@@ -15,21 +15,21 @@ from xml.sax.saxutils import escape
 
 import pandas as pd
 
-from benchmarks._each import OURS, PLAIN, THEIRS, THEIRS_ALONE
+from benchmarks._each import ALRVIZ, ONE_THREAD, PLAIN, SCIKIT_LEARN
 from reproduction.svg import line, page, text
 
-WIDTH, LEFT, RIGHT, BAR, GAP, HEAD = 760, 250, 110, 13, 12, 46
+WIDTH, MARGIN, RIGHT, BAR, GAP, HEAD = 760, 250, 110, 13, 12, 46
 COLORS = {"ours": "#0072b2", "auto": "#56b4e9", "theirs": "#d55e00", "others": "#999999"}
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: its words, its length, whether the work was given up there, and whose it is (a key of `COLORS`)."""
+    """One bar: its words, its length, whether the work was given up there, and its party (a key of `COLORS`)."""
 
     name: str
     seconds: float
-    whose: str
-    given_up: bool = False
+    party: str
+    is_lower_bound: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,31 +61,33 @@ def _panel(panel: Panel, top: int) -> list[str]:
     high = max(high, low + 1)
 
     def x(seconds: float) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * (log10(seconds) - low) / (high - low)
+        return MARGIN + (WIDTH - MARGIN - RIGHT) * (log10(seconds) - low) / (high - low)
 
     parts = [f'<text class="title" x="12" y="{top + 16}">{escape(panel.title)}</text>']
     for power in range(low, high + 1):
-        at = x(10.0**power)
-        parts.append(f'<line x1="{at:.1f}" y1="{top + 38}" x2="{at:.1f}" y2="{top + panel.height - 6}"/>')
+        tick_x = x(10.0**power)
+        parts.append(f'<line x1="{tick_x:.1f}" y1="{top + 38}" x2="{tick_x:.1f}" y2="{top + panel.height - 6}"/>')
         parts.append(
-            f'<text class="quiet" x="{at:.1f}" y="{top + 34}" text-anchor="middle">{_short(10.0**power)}</text>'
+            f'<text class="quiet" x="{tick_x:.1f}" y="{top + 34}" text-anchor="middle">{_short(10.0**power)}</text>'
         )
     y = top + HEAD
     for group, bars in panel.groups.items():
         parts.append(f'<text x="12" y="{y + 10}">{escape(group)}</text>')
         for bar in bars:
             end = x(bar.seconds)
-            words = f"{'→ over ' if bar.given_up else ''}{_short(bar.seconds)}"
-            parts.append(f'<text class="quiet" x="{LEFT - 6}" y="{y + 10}" text-anchor="end">{escape(bar.name)}</text>')
-            parts.append(f'<rect x="{LEFT}" y="{y + 1}" width="{max(1.0, end - LEFT):.1f}" height="{BAR - 2}" '
-                         f'fill="{COLORS[bar.whose]}"/>')  # fmt: skip
+            words = f"{'→ over ' if bar.is_lower_bound else ''}{_short(bar.seconds)}"
+            parts.append(
+                f'<text class="quiet" x="{MARGIN - 6}" y="{y + 10}" text-anchor="end">{escape(bar.name)}</text>'
+            )
+            parts.append(f'<rect x="{MARGIN}" y="{y + 1}" width="{max(1.0, end - MARGIN):.1f}" height="{BAR - 2}" '
+                         f'fill="{COLORS[bar.party]}"/>')  # fmt: skip
             parts.append(f'<text x="{end + 5:.1f}" y="{y + 10}">{words}</text>')
             y += BAR
         y += GAP
     return parts
 
 
-def ranks_svg(ranks: Mapping[str, float], difference: float, n_sets: int, ours: Collection[str]) -> str:
+def ranks_svg(ranks: Mapping[str, float], difference: float, n_sets: int, our_names: Collection[str]) -> str:
     """Return mean ranks, the best above: a point a method, ours in colour, and what lies within `difference` of it."""
     best, step, top = min(ranks.values()), 20, 52
     height = top + step * len(ranks) + 30
@@ -103,8 +105,8 @@ def ranks_svg(ranks: Mapping[str, float], difference: float, n_sets: int, ours: 
     for place in range(1, len(ranks) + 1):
         parts.append(line((x(place), x(place)), (top - 12, height - 30)))
         parts.append(text(str(place), x(place), top - 14, kind="quiet", anchor="middle"))
-    for i, (name, rank) in enumerate(sorted(ranks.items(), key=lambda each: each[1])):
-        y, colour = top + step * i + 6, COLORS["ours" if name in ours else "others"]
+    for i, (name, rank) in enumerate(sorted(ranks.items(), key=lambda item: item[1])):
+        y, colour = top + step * i + 6, COLORS["ours" if name in our_names else "others"]
         parts.append(text(name, 160, y + 4, anchor="end"))
         parts.append(f'<circle cx="{x(rank):.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>')
         parts.append(text(f"{rank:.2f}", x(rank) + 9, y + 4))
@@ -119,17 +121,17 @@ def _short(seconds: float) -> str:
 
 def panels_of(rows: Iterable[dict[str, str]]) -> list[Panel]:
     """Return the panels that the saved rows of `peers` make."""
-    each: dict[str, list[Bar]] = {}
+    bars: dict[str, list[Bar]] = {}
     target: dict[str, list[dict[str, str]]] = {}
-    whose = {OURS: "ours", THEIRS: "theirs", THEIRS_ALONE: "theirs", PLAIN: "others"}
+    parties = {ALRVIZ: "ours", SCIKIT_LEARN: "theirs", ONE_THREAD: "theirs", PLAIN: "others"}
     for row in rows:
         if row["part"] == "per iteration":
-            each.setdefault(row["set"], []).append(Bar(row["library"], float(row["seconds"]), whose[row["library"]]))
+            bars.setdefault(row["set"], []).append(Bar(row["library"], float(row["seconds"]), parties[row["library"]]))
         elif row["part"] == "to target":
             target.setdefault(f"{row['set']}, alpha {float(row['alpha']):g}", []).append(row)
-    panels = [Panel("Seconds per iteration of L-BFGS, order 2, the same objective", each)] if each else []
+    panels = [Panel("Seconds per iteration of L-BFGS, order 2, the same objective", bars)] if bars else []
     if target:
-        groups = {name: _bars(found) for name, found in target.items()}
+        groups = {name: _bars(members) for name, members in target.items()}
         panels.append(Panel("Seconds until F is within 0.001 nats per row of the lowest found", groups))
     return panels
 
@@ -143,14 +145,14 @@ def _bars(rows: list[dict[str, str]]) -> list[Bar]:
         "numpy and SciPy": ("others", lambda name: name.startswith("numpy")),
     }
     bars = []
-    for words, (whose, mine) in kinds.items():
-        own = [row for row in rows if mine(row["solver"]) and row.get("spent")]
-        if not own:
+    for words, (party, includes) in kinds.items():
+        part = [row for row in rows if includes(row["solver"]) and row.get("spent")]
+        if not part:
             continue
-        best = min(own, key=lambda row: float(row["seconds"] or inf))
-        taken = float(best["seconds"] or inf)
-        known = min(float(row["spent"]) for row in own)  # the best may be the one that was given up first
-        bars.append(Bar(words, taken if isfinite(taken) else known, whose, not isfinite(taken)))
+        best = min(part, key=lambda row: float(row["seconds"] or inf))
+        time = float(best["seconds"] or inf)
+        bound = min(float(row["spent"]) for row in part)  # the best may be the one that was given up first
+        bars.append(Bar(words, time if isfinite(time) else bound, party, not isfinite(time)))
     return bars
 
 
@@ -160,8 +162,8 @@ def main() -> None:
     parser.add_argument("figures", type=Path, nargs="+")
     parser.add_argument("out", type=Path)
     options = parser.parse_args()
-    found = pd.concat([pd.read_csv(path, comment="#") for path in options.figures], ignore_index=True)
-    picture = svg(panels_of(found.astype(object).where(found.notna(), "").astype(str).to_dict("records")))
+    figures = pd.concat([pd.read_csv(path, comment="#") for path in options.figures], ignore_index=True)
+    picture = svg(panels_of(figures.astype(object).where(figures.notna(), "").astype(str).to_dict("records")))
     options.out.write_text(picture, encoding="utf-8")
 
 

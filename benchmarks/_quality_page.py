@@ -17,15 +17,15 @@ import pandas as pd
 
 from alrviz.studies.statistics.significance import geometric_mean_ratio, win_draw_loss
 from benchmarks._picture import ranks_svg
-from benchmarks._rivals import RIVAL, RIVALS, TUNED
+from benchmarks._rivals import RIVAL, RIVALS, TUNED_RIVALS
 from benchmarks.quality import (
     KINDS,
     LEAST_LOSS,
     MOST_ROWS,
     RARE,
-    counted,
     critical_difference,
     is_ours,
+    limited_means,
     means_of,
     ranking,
     summary,
@@ -34,9 +34,9 @@ from reproduction.judge import holm
 
 MISSING = "\N{EN DASH}"
 PLAIN = ("nb", "lr n=1", "lr n=2", "alr n=1", "alr n=2", "a1de", "auto", *RIVALS)  # what is ranked
-LISTED = ("auto", RIVAL, "catboost", "lightgbm", "ebm", "splines", "forest", "lr n=1", "lr n=2", "alr n=2")
+LISTED_METHODS = ("auto", RIVAL, "catboost", "lightgbm", "ebm", "splines", "forest", "lr n=1", "lr n=2", "alr n=2")
 # Sets whose losses were looked at, on these or other splits, while AutoClassifier's ways to choose were made.
-SEEN = (
+USED_SETS = (
     "german", "car", "tic-tac-toe", "pima", "vowel", "magic", "adult", "vehicle", "segment", "nursery", "pendigits",
     "satellite", "letter-recognition", "balance-scale", "page-blocks", "kr-vs-kp", "sick-euthyroid",
     "hypothyroid",
@@ -84,63 +84,64 @@ def name_of(method: str) -> str:
 def ranked(means: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the sets that every plain method has been tried on, fitted or not."""
     plain = means[means.method.isin(PLAIN)]
-    tried = plain.groupby("set").method.nunique()
-    return plain[plain["set"].isin(tried.index[tried == len(PLAIN)])]
+    method_counts = plain.groupby("set").method.nunique()
+    return plain[plain["set"].isin(method_counts.index[method_counts == len(PLAIN)])]
 
 
-def beside(means: pd.DataFrame, *methods: str) -> pd.DataFrame:
+def losses_of(means: pd.DataFrame, *methods: str) -> pd.DataFrame:
     """Return log losses, a row a set and a column a method."""
     return means.pivot(index="set", columns="method", values="log_loss").reindex(columns=list(methods))
 
 
-def compared(means: pd.DataFrame, ours: str, rival: str) -> tuple[str, str, str]:
+def compared(means: pd.DataFrame, model: str, rival: str) -> tuple[str, str, str]:
     """Return wins-draws-losses in log loss (four decimals), the ratio with its median, and p of the sign test."""
-    losses = beside(means, ours, rival).dropna()
-    record = win_draw_loss(losses[ours], losses[rival], digits=4)
-    mean, middle = ratios(means, ours, rival)
+    losses = losses_of(means, model, rival).dropna()
+    record = win_draw_loss(losses[model], losses[rival], digits=4)
+    mean, middle = ratios(means, model, rival)
     return f"{record.wins}-{record.draws}-{record.losses}", f"{mean:.2f} ({middle:.2f})", f"{record.p:.2g}"
 
 
-def ratios(means: pd.DataFrame, ours: str, rival: str) -> tuple[float, float]:
-    """Return the geometric mean and the median of one's log loss over the other's where both are fitted, `counted`."""
-    losses = beside(counted(means), ours, rival).dropna()
-    return geometric_mean_ratio(losses[ours], losses[rival]), float((losses[ours] / losses[rival]).median())
+def ratios(means: pd.DataFrame, model: str, rival: str) -> tuple[float, float]:
+    """Return geometric mean and median of model over rival in log loss (`limited_means`), where both are fitted."""
+    losses = losses_of(limited_means(means), model, rival).dropna()
+    return geometric_mean_ratio(losses[model], losses[rival]), float((losses[model] / losses[rival]).median())
 
 
-def against(means: pd.DataFrame, ours: str, rival: str) -> str:
+def versus(means: pd.DataFrame, model: str, rival: str) -> str:
     """Return how two compare on the sets that both are fitted to."""
-    if beside(means, ours, rival).dropna().empty:
+    if losses_of(means, model, rival).dropna().empty:
         return MISSING
-    return "{}, {}, p {}".format(*compared(means, ours, rival))
+    return "{}, {}, p {}".format(*compared(means, model, rival))
 
 
 def unseen(means: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the sets that no choice has seen."""
-    return means[~means["set"].isin(SEEN)]
+    return means[~means["set"].isin(USED_SETS)]
 
 
 def signed_ranks(losses: pd.DataFrame) -> float:
     """Return p of Wilcoxon's signed ranks of the logarithms of two columns' ratios."""
     from scipy.stats import wilcoxon
 
-    ours, theirs = (losses[name] for name in losses)
-    return float(wilcoxon(np.log(ours / theirs)).pvalue)
+    auto_losses, rival_losses = (losses[name] for name in losses)
+    return float(wilcoxon(np.log(auto_losses / rival_losses)).pvalue)
 
 
 def corrected(means: pd.DataFrame) -> dict[str, float]:
     """Return p of AutoClassifier beside each rival that has figures, by signed ranks, corrected by Holm for all."""
-    pairs = {rival: beside(means, "auto", rival).dropna() for rival in RIVALS}
+    pairs = {rival: losses_of(means, "auto", rival).dropna() for rival in RIVALS}
     pairs = {rival: losses for rival, losses in pairs.items() if len(losses)}
     return dict(zip(pairs, holm([signed_ranks(losses) for losses in pairs.values()]), strict=True))
 
 
 def each_rival(means: pd.DataFrame) -> str:
     """Return AutoClassifier beside each rival where both are fitted, on all sets and on those no choice has seen."""
-    tried = means[means.log_loss.isna()].groupby("method")["set"].nunique()
+    failures = means[means.log_loss.isna()].groupby("method")["set"].nunique()
     lines = []
     for rival, p in corrected(means).items():
-        losses = beside(means, "auto", rival).dropna()
-        lines.append((name_of(rival), str(len(losses)), str(tried.get(rival, 0)), *compared(means, "auto", rival)[:2],
+        losses = losses_of(means, "auto", rival).dropna()
+        lines.append((name_of(rival), str(len(losses)), str(failures.get(rival, 0)),
+                      *compared(means, "auto", rival)[:2],
                       f"{geometric_mean_ratio(losses['auto'], losses[rival]):.2f}", f"{p:.2g}",
                       *compared(unseen(means), "auto", rival)[:2]))  # fmt: skip
     header = ("AutoClassifier beside", "sets", "not fitted", "W-D-L", "ratio (median)", "ratio without limits", "p",
@@ -157,36 +158,37 @@ def parts(means: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def family(means: pd.DataFrame) -> str:
     """Return where the family wins beside boosting and EBM, and where not."""
-    pairs = [(ours, rival) for rival in (RIVAL, "ebm") for ours in ("auto", "lr n=2", "alr n=2")]
-    header = ("sets", "count", *(f"{name_of(ours).strip('*')} : {name_of(rival)}" for ours, rival in pairs))
+    pairs = [(model, rival) for rival in (RIVAL, "ebm") for model in ("auto", "lr n=2", "alr n=2")]
+    header = ("sets", "count", *(f"{name_of(model).strip('*')} : {name_of(rival)}" for model, rival in pairs))
     lines = [
-        (words, str(of["set"].nunique()), *(against(of, *pair) for pair in pairs)) for words, of in parts(means).items()
+        (words, str(part["set"].nunique()), *(versus(part, *pair) for pair in pairs))
+        for words, part in parts(means).items()
     ]
     return table(header, lines)
 
 
 def overview(means: pd.DataFrame) -> str:
     """Return AutoClassifier against each rival in a table and two sentences, as README has them."""
-    of_part = parts(listed(means))
+    of_part = parts(listed_means(means))
     all_sets = of_part["all sets"]
     p_values = corrected(all_sets)
 
-    def wins(method: str, ours: str = "auto", within: pd.DataFrame = all_sets) -> str:
-        losses = beside(within, ours, method).dropna()
-        return f"{win_draw_loss(losses[ours], losses[method], digits=4).wins} of {len(losses)}"
+    def wins(method: str, model: str = "auto", part: pd.DataFrame = all_sets) -> str:
+        losses = losses_of(part, model, method).dropna()
+        return f"{win_draw_loss(losses[model], losses[method], digits=4).wins} of {len(losses)}"
 
     def line(method: str, label: str, unseen_wins: str, p: float) -> tuple[str, ...]:
         return label, wins(method), f"{ratios(all_sets, 'auto', method)[1]:.2f}", f"{p:.2g}", unseen_wins
 
-    lines = [line(rival, name_of(rival), wins(rival, within=unseen(all_sets)), p_values.get(rival, np.nan))
+    lines = [line(rival, name_of(rival), wins(rival, part=unseen(all_sets)), p_values.get(rival, np.nan))
              for rival in (RIVAL, "lightgbm", "catboost", "ebm")]  # fmt: skip
     for rival in (RIVAL, "lightgbm"):
         method = f"{rival} tuned"
         if (all_sets.method == method).any():
-            p = signed_ranks(beside(all_sets, "auto", method).dropna())
+            p = signed_ranks(losses_of(all_sets, "auto", method).dropna())
             lines.append(line(method, name_of(method), "", p))
     seconds = all_sets[all_sets.method == "auto"].fit_seconds
-    *smaller, largest = (f"{wins(RIVAL, within=of_part[label])} sets with {label}" for label in SIZES)
+    *smaller, largest = (f"{wins(RIVAL, part=of_part[label])} sets with {label}" for label in SIZES)
     notes = (
         "Wins are counted on the sets that both were fitted to. p is of Wilcoxon's signed-rank test over all of them, "
         "for rivals at their defaults corrected by Holm. Against scikit-learn's boosting AutoClassifier wins on "
@@ -199,25 +201,25 @@ def overview(means: pd.DataFrame) -> str:
     return f"{table(header, lines)}\n\n{fill(notes, 120, break_on_hyphens=False)}"
 
 
-def tuned(means: pd.DataFrame) -> str:
+def tuned_rivals(means: pd.DataFrame) -> str:
     """Return a line a tuned rival: itself at its defaults on the same sets, and AutoClassifier beside both."""
     lines = []
-    for method in TUNED:
-        own = method.split()[0]
-        of = means[means.method.isin((method, own, "auto")) & (means["set"] != RARE)]
-        losses = beside(of, method, own, "auto")
-        tried = losses.loc[means["set"][means.method == method]]
-        both = tried.dropna()
-        if both.empty:
+    for method in TUNED_RIVALS:
+        rival = method.split()[0]
+        subset = means[means.method.isin((method, rival, "auto")) & (means["set"] != RARE)]
+        losses = losses_of(subset, method, rival, "auto")
+        attempts = losses.loc[means["set"][means.method == method]]
+        complete = attempts.dropna()
+        if complete.empty:
             continue
-        fitted = of[of["set"].isin(both.index)]
+        common = subset[subset["set"].isin(complete.index)]
         lines.append(
             (
-                name_of(own), str(len(tried)), str(int(tried[method].isna().sum())),
-                *("{:.2f} ({:.2f})".format(*ratios(fitted, *pair)) for pair in ((method, own), ("auto", own))),
-                compared(fitted, "auto", method)[1], compared(fitted, "auto", method)[0],
-                f"{signed_ranks(both[['auto', method]]):.2g}",
-                f"{of[of.method == method].fit_seconds.median():.1f} s", ", ".join(sorted(both.index)),
+                name_of(rival), str(len(attempts)), str(int(attempts[method].isna().sum())),
+                *("{:.2f} ({:.2f})".format(*ratios(common, *pair)) for pair in ((method, rival), ("auto", rival))),
+                compared(common, "auto", method)[1], compared(common, "auto", method)[0],
+                f"{signed_ranks(complete[['auto', method]]):.2g}",
+                f"{subset[subset.method == method].fit_seconds.median():.1f} s", ", ".join(sorted(complete.index)),
             )
         )  # fmt: skip
     header = ("rival", "sets", "not fitted", "tuned / defaults", "AutoClassifier / defaults", "AutoClassifier / tuned",
@@ -228,23 +230,23 @@ def tuned(means: pd.DataFrame) -> str:
 def weak(means: pd.DataFrame) -> str:
     """Return where AutoClassifier does not do well: its time, the sets on which it loses, and plain defaults."""
     seconds = means.pivot(index="set", columns="method", values="fit_seconds")
-    others = [name for name in PLAIN if name != "auto"]
-    losses = beside(means, "auto", *others).dropna(subset=others, how="all")
-    best, whose = losses[others].min(axis=1), losses[others].idxmin(axis=1)
-    behind = (losses["auto"] / best)[best > LEAST_LOSS].sort_values(ascending=False)
-    lost = [
-        f"{name} ({losses['auto'][name]:.3f} against {best[name]:.3f} of {name_of(whose[name])})"
-        for name in behind.index[behind > MARGIN]
+    other_methods = [name for name in PLAIN if name != "auto"]
+    losses = losses_of(means, "auto", *other_methods).dropna(subset=other_methods, how="all")
+    best, best_methods = losses[other_methods].min(axis=1), losses[other_methods].idxmin(axis=1)
+    loss_ratios = (losses["auto"] / best)[best > LEAST_LOSS].sort_values(ascending=False)
+    losing = [
+        f"{name} ({losses['auto'][name]:.3f} against {best[name]:.3f} of {name_of(best_methods[name])})"
+        for name in loss_ratios.index[loss_ratios > MARGIN]
     ]
     worse = means[means.over_shares > means.over_shares_se].groupby("method")["set"].apply(list)
-    told = [f"{name_of(rival)} on {', '.join(worse[rival])}" for rival in RIVALS if rival in worse]
+    notes = [f"{name_of(rival)} on {', '.join(worse[rival])}" for rival in RIVALS if rival in worse]
     record, middle, _ = compared(means, "alr n=2", RIVAL)
     return bullets(
         f"**It is not fast.** A fit takes {seconds['auto'].min():.1f} to {seconds['auto'].max():.0f} seconds, in the "
         f"median {seconds['auto'].median():.0f}: {(seconds['auto'] / seconds[RIVAL]).median():.0f} times what "
         f"scikit-learn's boosting takes and {(seconds['auto'] / seconds['ebm']).median():.2f} of what EBM does.",
-        f"**Where it loses by more than a tenth:** {'; '.join(lost) or 'nowhere'}.",
-        f"**Rivals that are worse than the class shares** count as these in ratios: {'; '.join(told) or 'none'}.",
+        f"**Where it loses by more than a tenth:** {'; '.join(losing) or 'nowhere'}.",
+        f"**Rivals that are worse than the class shares** count as these in ratios: {'; '.join(notes) or 'none'}.",
         "**Choosing settings is what helps.** alr of order 2 at its default penalty has "
         f"{record} wins, draws and losses against scikit-learn's boosting and the ratio {middle}. It is worse than the "
         f"class shares on {', '.join(worse.get('alr n=2', ['none']))}.",
@@ -254,90 +256,92 @@ def weak(means: pd.DataFrame) -> str:
 def by_set(means: pd.DataFrame, whole: Iterable[str]) -> str:
     """Return log losses by set, the lowest bold; a dash where not fitted, an empty cell where not tried."""
     lines = []
-    for name, of in listed(means[means.method.isin(LISTED)]).groupby("set"):
-        losses = of.set_index("method").log_loss
+    for name, part in listed_means(means[means.method.isin(LISTED_METHODS)]).groupby("set"):
+        losses = part.set_index("method").log_loss
         best = round(losses.min(), 4)
         cells = []
-        for method in LISTED:
+        for method in LISTED_METHODS:
             loss = losses.get(method)
-            shown = "" if loss is None else MISSING if pd.isna(loss) else f"{loss:.4f}"
-            cells.append(f"**{shown}**" if loss is not None and round(loss, 4) == best else shown)
-        lines.append((str(name) if name in whole else f"{name} \u2021", f"{of.rows.max() / 0.8:,.0f}", *cells))
-    return table(("set", "rows", *(name_of(method).strip("*") for method in LISTED)), lines)
+            loss_text = "" if loss is None else MISSING if pd.isna(loss) else f"{loss:.4f}"
+            cells.append(f"**{loss_text}**" if loss is not None and round(loss, 4) == best else loss_text)
+        lines.append((str(name) if name in whole else f"{name} \u2021", f"{part.rows.max() / 0.8:,.0f}", *cells))
+    return table(("set", "rows", *(name_of(method).strip("*") for method in LISTED_METHODS)), lines)
 
 
 def rare(means: pd.DataFrame) -> str:
-    """Return what came of the class of one row in 1,000."""
-    of = means[(means["set"] == RARE) & means.log_loss.notna()].sort_values("log_loss")
+    """Return the results on the set with a class of one row in 1,000."""
+    part = means[(means["set"] == RARE) & means.log_loss.notna()].sort_values("log_loss")
     lines = [
         (name_of(row.method), f"{row.log_loss:.5f}", f"{row.over_shares:+.5f} ± {row.over_shares_se:.5f}",
          f"{row.auc:.3f}", f"{row.brier:.5f}", f"{row.ece:.5f}")
-        for row in of.itertuples()
+        for row in part.itertuples()
     ]  # fmt: skip
-    worse = (of.over_shares > of.over_shares_se) & (of.method == "auto")
-    better = ", ".join(name_of(name).strip("*") for name in of.method[of.over_shares < -of.over_shares_se])
-    left = ", ".join(name_of(name) for name in PLAIN if name not in set(of.method))
-    told = f"{better or 'None'} is better than the class shares by more than a standard error. Not tried: {left}."
-    said = "`AutoClassifier` is worse than the class shares here: 16 rows of a class are too few to choose by.\n\n"
+    worse = (part.over_shares > part.over_shares_se) & (part.method == "auto")
+    better = ", ".join(name_of(name).strip("*") for name in part.method[part.over_shares < -part.over_shares_se])
+    untried = ", ".join(name_of(name) for name in PLAIN if name not in set(part.method))
+    finding = f"{better or 'None'} is better than the class shares by more than a standard error. Not tried: {untried}."
+    warning = "`AutoClassifier` is worse than the class shares here: 16 rows of a class are too few to choose by.\n\n"
     header = ("method", "log loss", "over the class shares'", "AUC", "Brier", "ECE")
-    return (said if worse.any() else "") + f"{told}\n\n{table(header, lines)}"
+    return (warning if worse.any() else "") + f"{finding}\n\n{table(header, lines)}"
 
 
 def new(means: pd.DataFrame) -> str:
-    """Return what came of tables that nothing here was made with."""
-    of = means[means["set"].isin(NEW)]
-    losses, briers = (of.pivot(index="set", columns="method", values=what) for what in ("log_loss", "brier"))
-    shares = (of.log_loss - of.over_shares).groupby(of["set"]).mean()
-    rows = of.groupby("set").rows.max()
+    """Return the results on tables that were not used in development."""
+    part = means[means["set"].isin(NEW)]
+    losses, briers = (part.pivot(index="set", columns="method", values=measure) for measure in ("log_loss", "brier"))
+    shares = (part.log_loss - part.over_shares).groupby(part["set"]).mean()
+    rows = part.groupby("set").rows.max()
     return table(
         ("table", "rows", "class shares", "`alrviz.fit`", "boosting", "Brier, `alrviz.fit`", "boosting"),
         ((f"{name}, {words}", f"{rows[name] / 0.8:,.0f}", f"{shares[name]:.4f}",
-          *(f"{each.loc[name, method]:.4f}" for each in (losses, briers) for method in ("auto", RIVAL)))
+          *(f"{values.loc[name, method]:.4f}" for values in (losses, briers) for method in ("auto", RIVAL)))
          for name, words in NEW.items() if name in losses.index),
     )  # fmt: skip
 
 
 def refusals(means: pd.DataFrame) -> str:
     """Return what was not fitted, and why."""
-    of = means[means.log_loss.isna()].assign(why=lambda frame: frame.why.str.split(". ", regex=False).str[0])
+    part = means[means.log_loss.isna()].assign(why=lambda frame: frame.why.str.split(". ", regex=False).str[0])
     lines = [
-        f"- {why}: " + "; ".join(f"{name_of(method)} on {', '.join(sets)}" for method, sets in each.items())
-        for why, each in ((why, rows.groupby("method")["set"].apply(list)) for why, rows in of.groupby("why"))
+        f"- {reason}: " + "; ".join(f"{name_of(method)} on {', '.join(sets)}" for method, sets in method_sets.items())
+        for reason, method_sets in (
+            (reason, rows.groupby("method")["set"].apply(list)) for reason, rows in part.groupby("why")
+        )
     ]
     return "\n".join(lines)
 
 
-def listed(means: pd.DataFrame) -> pd.DataFrame:
+def listed_means(means: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the sets by name, ranked or not."""
     return means[~means["set"].isin([RARE, *NEW])]
 
 
 def first_two(common: pd.DataFrame) -> str:
     """Return which two methods are best by each measure, of means over the same sets."""
-    told = []
+    sentences = []
     for measure, words in MEASURES.items():
         best = common[measure].astype(float).sort_values(ascending=measure != "AUC")[:2]
-        whose = (f"{value:.3f} ({name_of(str(name)).strip('*')})" for name, value in best.items())
-        told.append(f"{words} {' and '.join(whose)}")
-    return f"On the sets that all are fitted to the best two have {'; '.join(told)}."
+        best_two = (f"{value:.3f} ({name_of(str(name)).strip('*')})" for name, value in best.items())
+        sentences.append(f"{words} {' and '.join(best_two)}")
+    return f"On the sets that all are fitted to the best two have {'; '.join(sentences)}."
 
 
 def page(means: pd.DataFrame) -> str:
     """Return the page."""
-    of = ranked(listed(means))
-    losses, ranks = ranking(of)
-    apart = critical_difference(len(ranks), len(losses))
-    mine = losses["auto"]
-    new_mean, new_median = ratios(unseen(of), "auto", RIVAL)
-    mean, median = ratios(of, "auto", RIVAL)
+    subset = ranked(listed_means(means))
+    losses, ranks = ranking(subset)
+    difference = critical_difference(len(ranks), len(losses))
+    auto_losses = losses["auto"]
+    new_mean, new_median = ratios(unseen(subset), "auto", RIVAL)
+    mean, median = ratios(subset, "auto", RIVAL)
     whole = losses.dropna()
-    fitted = of[of["set"].isin(whole.index.get_level_values("set"))]
-    lines, common = summary(of), summary(fitted)
-    common_rank = ranking(fitted)[1].round(2)
+    complete = subset[subset["set"].isin(whole.index.get_level_values("set"))]
+    lines, common = summary(subset), summary(complete)
+    common_rank = ranking(complete)[1].round(2)
     lines[[*MEASURES]] = common.reindex(lines.index)[[*MEASURES]].fillna(MISSING)
     lines = lines.rename(columns={"worse than shares": f"worse than shares, of {len(losses)}"})
-    close = [name_of(str(name)).strip("*") for name in ranks.index[1:] if ranks[name] - ranks.iloc[0] < apart]
-    lowest = int((losses[list(LISTED)].round(4).min(axis=1) == mine.round(4)).sum())
+    close = [name_of(str(name)).strip("*") for name in ranks.index[1:] if ranks[name] - ranks.iloc[0] < difference]
+    lowest = int((losses[list(LISTED_METHODS)].round(4).min(axis=1) == auto_losses.round(4)).sum())
     figures = table(
         ("method", "mean rank", "where all are fitted", "log loss, all", *KINDS[1:], *lines.columns[1 + len(KINDS) :]),
         (
@@ -351,7 +355,7 @@ def page(means: pd.DataFrame) -> str:
         "**Settings** are the documented defaults, but scikit-learn's boosting stops early on small tables too, and "
         "the forest has 300 trees.",
         "**Sets used in development.** Ways of choosing penalties, cuts and order were compared on these or other "
-        f"splits of {', '.join(SEEN)}. On the {unseen(of)['set'].nunique()} ranked sets that were not used, "
+        f"splits of {', '.join(USED_SETS)}. On the {unseen(subset)['set'].nunique()} ranked sets that were not used, "
         f"AutoClassifier's ratio is {new_mean:.2f}, the median {new_median:.2f}.",
         "**Ratios** are geometric means of test log loss over that of scikit-learn's boosting, on the sets that "
         f"both were fitted to. **A log loss below {LEAST_LOSS:g} counts as {LEAST_LOSS:g}, one above that of the "
@@ -365,8 +369,8 @@ def page(means: pd.DataFrame) -> str:
     )
     findings = bullets(
         f"{name_of(str(ranks.index[0])).strip('*')} has the best mean rank, {ranks.iloc[0]:.2f}. Differences below "
-        f"{apart:.2f} are not significant: {', '.join(close) or 'none'} lie within. The test by pairs in [the next "
-        "table](#autoclassifier-beside-each-rival) is the sharper one.",
+        f"{difference:.2f} are not significant: {', '.join(close) or 'none'} lie within. The test by pairs in [the "
+        "next table](#autoclassifier-beside-each-rival) is the sharper one.",
         f"AutoClassifier has the lowest log loss on {lowest} of {len(losses)} sets (to four decimals). Its ratio to "
         f"boosting is {mean:.2f}, the median {median:.2f}.",
         first_two(common),
@@ -404,7 +408,7 @@ does not differ significantly from the best.
 ## What it says
 
 {findings}
-{weak(listed(means))}
+{weak(listed_means(means))}
 - **What limits it on sick-euthyroid**, first fold: the class hangs on sharp thresholds of six hormone values together.
   scikit-learn's boosting loses 0.070 with stumps, 0.036 with trees of depth 2, 0.025 at its default; `AutoClassifier`
   0.053 (order 2, 24 smooth levels), 0.056 with 48 levels, 0.087 with MDL's cuts, and 0.048 on those six numbers alone,
@@ -417,7 +421,7 @@ without limits ({LEAST_LOSS:g} and the class shares' loss), its median, and the 
 logarithms (without limits), corrected by Holm for all rivals. Rivals choose nothing; `AutoClassifier` chooses on inner
 folds. Which sets a rival was not fitted to within how much time stands [at the end](#not-fitted).
 
-{each_rival(listed(means))}
+{each_rival(listed_means(means))}
 
 ## Where the family wins, and where not
 
@@ -425,7 +429,7 @@ Wins-draws-losses in test log loss (four decimals), its geometric mean ratio (be
 brackets its median, and the p of a sign test, not corrected, on all sets that both were fitted to; rows are training
 rows of a fold.
 
-{family(listed(means))}
+{family(listed_means(means))}
 
 ## Rivals with tuned settings
 
@@ -435,7 +439,7 @@ that `AutoClassifier` chooses on, and is then fitted to all training rows. Ratio
 brackets medians) on the sets that all three were fitted to, the p that of signed ranks; not all sets have been reached,
 the quick ones first, and CatBoost, EBM and the forest on none.
 
-{tuned(means)}
+{tuned_rivals(means)}
 
 ## One row in 1,000
 
@@ -483,20 +487,20 @@ def main() -> None:
 
 
 def write(docs: Path, figures: Sequence[Path] = ()) -> None:
-    """Write means, page and picture; figures that come later stand in place of earlier ones."""
+    """Write means, page and picture; later figures replace earlier ones of the same set and method."""
     path = docs / "quality.csv"
-    known = [pd.read_csv(path)] if path.exists() else []
-    means = pd.concat([*known, *(means_of(pd.read_csv(each, comment="#")) for each in figures)])
+    saved_means = [pd.read_csv(path)] if path.exists() else []
+    means = pd.concat([*saved_means, *(means_of(pd.read_csv(figure_path, comment="#")) for figure_path in figures)])
     means = comparable(means.drop_duplicates(["set", "method"], keep="last"))
     means = means.sort_values(["set", "method"], ignore_index=True)
     means.to_csv(path, index=False, float_format="%.6g")
     means = pd.read_csv(path)  # as the next call reads them
     (docs / "quality.md").write_text(page(means), encoding="utf-8")
-    losses, ranks = ranking(ranked(listed(means)))
+    losses, ranks = ranking(ranked(listed_means(means)))
     difference = critical_difference(len(ranks), len(losses))
-    named = {name_of(method).strip("*"): rank for method, rank in ranks.items()}
-    ours = [name_of(method).strip("*") for method in ranks.index if is_ours(method)]
-    picture = ranks_svg(named, difference, len(losses), ours)
+    rank_by_name = {name_of(method).strip("*"): rank for method, rank in ranks.items()}
+    our_names = [name_of(method).strip("*") for method in ranks.index if is_ours(method)]
+    picture = ranks_svg(rank_by_name, difference, len(losses), our_names)
     (docs / "images" / "quality.svg").write_text(picture, encoding="utf-8")
 
 

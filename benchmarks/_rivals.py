@@ -51,11 +51,11 @@ class OneHot:
 
     def predict_proba(self, X: pd.DataFrame) -> NDArray[np.float64]:
         """Probabilities (N, C)."""
-        found: NDArray[np.float64] = self.model.predict_proba(self._columns.transform(X))
-        return found
+        probabilities: NDArray[np.float64] = self.model.predict_proba(self._columns.transform(X))
+        return probabilities
 
 
-class Tuned:
+class TunedRival:
     """A rival with the settings of the lowest log loss on inner folds, those of `AutoClassifier`, fitted to all rows.
 
     Each of `grid` is settings that differ from the defaults; `quick` are settings that only the search has.
@@ -64,7 +64,7 @@ class Tuned:
     def __init__(self, make: Callable[..., Any], grid: Sequence[Mapping[str, Any]], quick: Mapping[str, Any]):
         self._make, self._grid, self._quick = make, grid, quick
 
-    def fit(self, X: pd.DataFrame, y: NDArray[np.integer]) -> "Tuned":
+    def fit(self, X: pd.DataFrame, y: NDArray[np.integer]) -> "TunedRival":
         """Search, then learn."""
         folds = split_folds(y, FOLDS, 0)
         losses = [sum(self._loss(settings, X, y, fold.train, fold.test) for fold in folds) for settings in self._grid]
@@ -72,15 +72,17 @@ class Tuned:
         self.model = self._make(**self.settings).fit(X, y)
         return self
 
-    def _loss(self, settings: Mapping[str, Any], X: pd.DataFrame, y: NDArray[Any], train: Any, held: Any) -> float:
+    def _loss(
+        self, settings: Mapping[str, Any], X: pd.DataFrame, y: NDArray[Any], train: Any, validation_rows: Any
+    ) -> float:
         model = self._make(**{**settings, **self._quick}).fit(X.iloc[train], y[train])
-        log_p = log_probabilities(model.predict_proba(X.iloc[held]), np.unique(y[train]), int(y.max()) + 1)
-        return -float(log_p[np.arange(len(held)), y[held]].sum())
+        log_p = log_probabilities(model.predict_proba(X.iloc[validation_rows]), np.unique(y[train]), int(y.max()) + 1)
+        return -float(log_p[np.arange(len(validation_rows)), y[validation_rows]].sum())
 
     def predict_proba(self, X: pd.DataFrame) -> NDArray[np.float64]:
         """Probabilities (N, C)."""
-        found: NDArray[np.float64] = self.model.predict_proba(X)
-        return found
+        probabilities: NDArray[np.float64] = self.model.predict_proba(X)
+        return probabilities
 
 
 def log_probabilities(
@@ -174,16 +176,16 @@ _GRIDS: Mapping[str, Sequence[Mapping[str, Any]]] = {
 _QUICK = {"ebm": {"outer_bags": 2}}  # of its 14, which are averaged
 
 
-def tuned(name: str) -> Callable[[Sequence[int]], Tuned]:
+def tuned_maker(name: str) -> Callable[[Sequence[int]], TunedRival]:
     """Return what makes a rival that chooses its settings by inner folds."""
 
-    def made(categorical: Sequence[int]) -> Tuned:
-        return Tuned(partial(RIVALS[name], categorical), _GRIDS[name], _QUICK.get(name, {}))
+    def make(categorical: Sequence[int]) -> TunedRival:
+        return TunedRival(partial(RIVALS[name], categorical), _GRIDS[name], _QUICK.get(name, {}))
 
-    return made
+    return make
 
 
-TUNED = {f"{name} tuned": tuned(name) for name in _GRIDS}
+TUNED_RIVALS = {f"{name} tuned": tuned_maker(name) for name in _GRIDS}
 
 
 def as_taken(method: str, X: pd.DataFrame, train: NDArray[np.intp]) -> tuple[pd.DataFrame, list[int]]:
@@ -191,8 +193,8 @@ def as_taken(method: str, X: pd.DataFrame, train: NDArray[np.intp]) -> tuple[pd.
     if method == "splines":
         return X, []
     X, method = X.copy(), method.split()[0]
-    own = [k for k, name in enumerate(X) if not pd.api.types.is_numeric_dtype(X[name])]
-    for k in own:
+    categorical_columns = [k for k, name in enumerate(X) if not pd.api.types.is_numeric_dtype(X[name])]
+    for k in categorical_columns:
         text = X.iloc[:, k].astype(object).where(X.iloc[:, k].notna(), "(missing)").astype(str)
         if method == RIVAL:  # 255 levels at most: the others are one
             common = text.iloc[train].value_counts().index[:254]
@@ -201,4 +203,4 @@ def as_taken(method: str, X: pd.DataFrame, train: NDArray[np.intp]) -> tuple[pd.
             X.isetitem(k, codes.astype(float))
         else:
             X.isetitem(k, text.astype("category") if method == "lightgbm" else text)
-    return X, own
+    return X, categorical_columns

@@ -30,24 +30,24 @@ class Notes:
     """What the server has noted since it was last asked to forget.
 
     Attributes:
-        begun: when a run was first asked for a step (seconds since 1970), infinite if none was.
+        begin_time: when a run was first asked for a step (seconds since 1970), infinite if none was.
         steps: racer's label, iteration and time of every step of any run.
         blocked: the longest time that the event loop was late, seconds.
         worked: the longest that its own thread had a processor meanwhile: what is over that are other threads and
             processes, whose turn it was.
     """
 
-    begun: float = float("inf")
+    begin_time: float = float("inf")
     steps: list[tuple[str, int, float]] = field(default_factory=list)
     blocked: float = 0.0
     worked: float = 0.0
 
 
 @dataclass(frozen=True)
-class Used:
-    """What the server's process has used: at (seconds), seconds of processor, bytes of memory it holds."""
+class Usage:
+    """What the server's process has used: the clock (seconds), seconds of processor, bytes of memory it holds."""
 
-    at: float
+    clock_seconds: float
     processor: float
     memory: int
 
@@ -82,16 +82,16 @@ def serving(
     Without `merging` rows that repeat are fitted one by one, as if each were another.
     """
     context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    child = context.Process(target=_serve, args=(theirs, make, recipes, merging), daemon=True)
+    parent_end, child_end = context.Pipe()
+    child = context.Process(target=_serve, args=(child_end, make, recipes, merging), daemon=True)
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # what is raced is not for the user's history
         with _environment({HOME: folder} | environment):  # a child takes it at its start, before it imports anything
             child.start()
-        theirs.close()
+        child_end.close()
         try:
-            if not ours.poll(READY):
+            if not parent_end.poll(READY):
                 raise AlrvizError(f"the server did not start within {READY:.0f} s")
-            yield Server(ours, ours.recv())
+            yield Server(parent_end, parent_end.recv())
         finally:
             child.terminate()
             child.join()
@@ -99,12 +99,12 @@ def serving(
 
 @contextmanager
 def _environment(variables: dict[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in variables}
+    previous_values = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name, value in previous_values.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
@@ -120,7 +120,7 @@ def _serve(
         joint_values.MIN_REPEATED_SHARE = 1.0  # of the rows would have to repeat
     dataset = make() if make is not None else None
     desk = _Desk(dataset, recipes)
-    pages = {"explorer": lambda: application(dataset), "watched": desk.watched}
+    pages = {"explorer": lambda: application(dataset), "watched": desk.race_page}
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -155,7 +155,7 @@ class _Desk:
         advance = Run.advance
 
         def noted(run: Run) -> Any:
-            self._notes.begun = min(self._notes.begun, time.time())
+            self._notes.begin_time = min(self._notes.begin_time, time.time())
             time.sleep(self._pace)
             step = advance(run)
             if step is not None:
@@ -166,21 +166,21 @@ class _Desk:
 
     def listen(self, loop: Any) -> None:
         """Ask the event loop to call back every few milliseconds, and note how late it is."""
-        due = used = 0.0
+        due = last_thread_seconds = 0.0
 
         def beat() -> None:
-            nonlocal due, used
-            now, own = time.perf_counter(), time.thread_time()
+            nonlocal due, last_thread_seconds
+            clock, thread_seconds = time.perf_counter(), time.thread_time()
             if due:
-                self._notes.blocked = max(self._notes.blocked, now - due)
-                self._notes.worked = max(self._notes.worked, own - used)
-            due, used = now + HEARTBEAT_SECONDS, own
+                self._notes.blocked = max(self._notes.blocked, clock - due)
+                self._notes.worked = max(self._notes.worked, thread_seconds - last_thread_seconds)
+            due, last_thread_seconds = clock + HEARTBEAT_SECONDS, thread_seconds
             loop.call_later(HEARTBEAT_SECONDS, beat)
 
         loop.add_callback(beat)
 
     def answer(self, connection: Connection, end: Callable[[], None]) -> None:
-        """Do what is asked until the connection ends, as it does too when whoever asks is killed; then `end` all."""
+        """Answer requests until the connection ends, also because the benchmark was killed; then call `end`."""
         while True:
             try:
                 name, arguments = connection.recv()
@@ -208,17 +208,17 @@ class _Desk:
 
         warm(wide=False)
 
-    def used(self) -> Used:
+    def usage(self) -> Usage:
         """Return what the process has used until now."""
         import psutil
 
-        return Used(time.perf_counter(), time.process_time(), psutil.Process().memory_info().rss)
+        return Usage(time.perf_counter(), time.process_time(), psutil.Process().memory_info().rss)
 
     def models(self) -> int:
         """Return the number of Bokeh models in all documents of the server."""
         return sum(len(session.document.models) for session in self.server.get_sessions())
 
-    def shared(self, pace: float) -> tuple[str, str]:
+    def share_race(self, pace: float) -> tuple[str, str]:
         """Make a long race of two racers, a step of both every `pace` seconds; return its id and its link's secret."""
         from alrviz.data.demos import load_demo
         from alrviz.explorer.server.run_queue import Entry
@@ -259,24 +259,24 @@ class _Desk:
         """Start the race that is shared."""
         self._begin()
 
-    def alone(self) -> float:
+    def run_unwatched(self) -> float:
         """Run the race with nobody watching; return its seconds from its first iteration to its last."""
         race = self._race()
         self.forget()
         race.start()
         race.join()
-        return self._taken()
+        return self._race_seconds()
 
     def together(self, limit: float) -> float:
-        """Wait until the race of the view that a browser shows, which its button has started, ends; likewise."""
+        """Wait at most `limit` seconds for the race that the browser's button has started; return its seconds."""
         if self._view is None:
             raise AlrvizError("no browser shows the view")
         end = time.monotonic() + limit
         while not self._view.race.ended and time.monotonic() < end:
             time.sleep(0.05)
-        return self._taken()
+        return self._race_seconds()
 
-    def watched(self) -> Any:
+    def race_page(self) -> Any:
         """Return the page with a view of a race that has not begun."""
         import panel as pn
 
@@ -295,6 +295,6 @@ class _Desk:
         assert self._dataset is not None
         return race(self._dataset, self._recipes, n_jobs=1)
 
-    def _taken(self) -> float:
-        times = [at for _, index, at in self._notes.steps if index]
+    def _race_seconds(self) -> float:
+        times = [step_time for _, index, step_time in self._notes.steps if index]
         return times[-1] - times[0]

@@ -51,8 +51,8 @@ def new_set(name: str) -> Dataset:
 def _penguins() -> pd.DataFrame:
     from palmerpenguins import load_penguins
 
-    found: pd.DataFrame = load_penguins()
-    return found
+    frame: pd.DataFrame = load_penguins()
+    return frame
 
 
 def _cars() -> pd.DataFrame:
@@ -132,9 +132,9 @@ def repeated(encoded: Encoded, rows: int, noise: float = 0.0, seed: int = 0) -> 
     if not noise:
         return whole
     codes = whole.codes.copy()
-    for column, own in zip(codes, encoded.codes, strict=True):
-        changed = np.flatnonzero(random.random(rows) < noise)
-        column[changed] = own[random.integers(0, encoded.n_rows, len(changed))]
+    for column, source_codes in zip(codes, encoded.codes, strict=True):
+        changed_rows = np.flatnonzero(random.random(rows) < noise)
+        column[changed_rows] = source_codes[random.integers(0, encoded.n_rows, len(changed_rows))]
     return replace(whole, codes=codes)
 
 

@@ -22,13 +22,13 @@ from benchmarks._courses import Course, our_course, recipe_of, scipy_course, skl
 from benchmarks._each import one_blas_thread
 from benchmarks._tools import Row, seconds, show
 
-WITHIN, REACH, REACH_AUTO = 1e-3, 20.0, 1.3
+TARGET_GAP, REACH, REACH_AUTO = 1e-3, 20.0, 1.3
 SHORT = 3.0  # seconds
 # Others stop this far above the lowest F known: it may still sink by the rest, and every course will have crossed the
 # line.
 _FURTHER = 2e-4
 # Ours are given up after so many times the seconds of "auto" to the target, or after as many seconds as the second.
-SLOWER, LEAST = 2.0, 3.0
+SLOWER, MIN_SECONDS = 2.0, 3.0
 
 
 def our_racers(order: int, alpha: float) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def sklearn_alone(encoded: Encoded, order: int, alpha: float, solver: str, cours
         return sklearn_course(encoded, order, alpha, solver, course)
 
 
-def again(fit: Callable[..., Course], *arguments: Any) -> Course:
+def fit_again_if_short(fit: Callable[..., Course], *arguments: Any) -> Course:
     """Return the course of a fit, of a second one where the first was so short that a process's own start shows."""
     course: Course = arguments[-1]
     first = fit(*arguments[:-1], Course(course.enough, course.limit))
@@ -71,21 +71,21 @@ def _sklearn(
 
 def courses(encoded: Encoded, order: int, alpha: float, options: argparse.Namespace) -> dict[str, Course | str]:
     """Return the course of each, or why there is none."""
-    found: dict[str, Course | str] = {}
+    courses_of: dict[str, Course | str] = {}
 
     def take(name: str, enough: float, limit: float, fit: Callable[..., Course], *arguments: Any) -> None:
         course = Course(enough, limit)
-        answer = in_child(again, fit, encoded, *arguments, course, limit=2.0 * limit + 60.0)
+        answer = in_child(fit_again_if_short, fit, encoded, *arguments, course, limit=2.0 * limit + 60.0)
         if answer.value and answer.value.seconds:
-            found[name] = answer.value
+            courses_of[name] = answer.value
         else:  # it had its time and was nowhere yet
-            found[name] = Course(enough, limit, [limit], [np.inf]) if answer.late else answer.refused or "no step"
+            courses_of[name] = Course(enough, limit, [limit], [np.inf]) if answer.late else answer.reason or "no step"
 
     def near(share: float = _FURTHER) -> float:
-        return lowest_of(found) + share * encoded.n_rows
+        return lowest_of(courses_of) + share * encoded.n_rows
 
     def patient(times: float, limit: float) -> float:
-        return min(limit, max(LEAST, times * best_of(found, near(WITHIN))[1]))
+        return min(limit, max(MIN_SECONDS, times * best_of(courses_of, near(TARGET_GAP))[1]))
 
     racers = {k: v for k, v in our_racers(order, alpha).items() if k == "auto" or k in (options.racers or [k])}
     for name, recipe in racers.items():
@@ -98,20 +98,20 @@ def courses(encoded: Encoded, order: int, alpha: float, options: argparse.Namesp
         if options.peers is None or name in options.peers:
             take(name, near(), limit, fit, order, alpha)
     for name, recipe in racers.items():
-        before = found[name]
-        if isinstance(before, Course) and near(WITHIN) < before.lowest <= before.enough:
+        first_course = courses_of[name]
+        if isinstance(first_course, Course) and near(TARGET_GAP) < first_course.lowest <= first_course.enough:
             take(name, near(), options.limit, our_course, recipe)
-    return found
+    return courses_of
 
 
-def lowest_of(found: dict[str, Course | str]) -> float:
+def lowest_of(courses_of: dict[str, Course | str]) -> float:
     """Return F*, the lowest F of all courses."""
-    return min((course.lowest for course in found.values() if isinstance(course, Course)), default=np.inf)
+    return min((course.lowest for course in courses_of.values() if isinstance(course, Course)), default=np.inf)
 
 
-def best_of(found: dict[str, Course | str], target: float) -> tuple[str, float]:
+def best_of(courses_of: dict[str, Course | str], target: float) -> tuple[str, float]:
     """Return name and seconds of the first to reach `target`."""
-    times = {name: course.reached(target) for name, course in found.items() if isinstance(course, Course)}
+    times = {name: course.reached(target) for name, course in courses_of.items() if isinstance(course, Course)}
     name = min(times, key=lambda name: times[name], default="")
     return name, times.get(name, np.inf)
 
@@ -119,66 +119,66 @@ def best_of(found: dict[str, Course | str], target: float) -> tuple[str, float]:
 def to_target(name: str, encoded: Encoded, options: argparse.Namespace) -> Iterator[Row]:
     """Print a row a solver for each alpha, then the ratios; yield a row a solver."""
     for alpha in options.alphas:
-        found = courses(encoded, options.order, alpha, options)
-        target = lowest_of(found) + WITHIN * encoded.n_rows
-        mine = {key: value for key, value in found.items() if not key.startswith(("scikit-learn", "numpy"))}
-        best, least = best_of(mine, target)
+        courses_of = courses(encoded, options.order, alpha, options)
+        target = lowest_of(courses_of) + TARGET_GAP * encoded.n_rows
+        our_courses = {key: value for key, value in courses_of.items() if not key.startswith(("scikit-learn", "numpy"))}
+        best, fastest = best_of(our_courses, target)
         show(
-            (_cells(key, course, encoded.n_rows, target, least) for key, course in found.items()),
-            header=(f"{name}, {encoded.n_rows:,} rows, alpha {alpha:g}", f"to F* + {WITHIN:g} N", "over our best",
+            (_cells(key, course, encoded.n_rows, target, fastest) for key, course in courses_of.items()),
+            header=(f"{name}, {encoded.n_rows:,} rows, alpha {alpha:g}", f"to F* + {TARGET_GAP:g} N", "over our best",
                     "values of F", "lowest F / N", "seconds in all"),
         )  # fmt: skip
-        _verdict(found, target, best, least)
-        for key, course in found.items():
+        _verdict(courses_of, target, best, fastest)
+        for key, course in courses_of.items():
             row: Row = {"part": "to target", "set": name, "rows": encoded.n_rows, "order": options.order,
                         "alpha": alpha, "solver": key, "target": target}  # fmt: skip
             if isinstance(course, Course):
-                row |= {"seconds": course.reached(target), "ratio": _over(course, target, least)[0],
+                row |= {"seconds": course.reached(target), "ratio": _ratio_to_best(course, target, fastest)[0],
                         "objective": course.lowest, "spent": course.seconds[-1]}  # fmt: skip
             yield row | ({"refused": course} if isinstance(course, str) else {})
 
 
-def _over(course: Course, target: float, least: float) -> tuple[float, str]:
+def _ratio_to_best(course: Course, target: float, fastest: float) -> tuple[float, str]:
     """Return how many times our best a course took, and whether it took more ("at least")."""
-    taken = course.reached(target)
-    if not np.isfinite(taken):
-        return course.seconds[-1] / least, "at least "
-    return taken / least, ""
+    target_seconds = course.reached(target)
+    if not np.isfinite(target_seconds):
+        return course.seconds[-1] / fastest, "at least "
+    return target_seconds / fastest, ""
 
 
-def _cells(name: str, course: Course | str, rows: int, target: float, least: float) -> tuple[object, ...]:
+def _cells(name: str, course: Course | str, rows: int, target: float, fastest: float) -> tuple[object, ...]:
     if isinstance(course, str):
         return name, course, *[""] * 4
-    taken = course.reached(target)
-    ratio, bound = _over(course, target, least)
+    target_seconds = course.reached(target)
+    ratio, bound = _ratio_to_best(course, target, fastest)
     return (
         name,
-        seconds(taken) if np.isfinite(taken) else "-",
-        f"{bound}{ratio:.2f}" if np.isfinite(least) else "-",
+        seconds(target_seconds) if np.isfinite(target_seconds) else "-",
+        f"{bound}{ratio:.2f}" if np.isfinite(fastest) else "-",
         len(course.objective),
         f"{course.lowest / rows:.6f}",
         seconds(course.seconds[-1]),
     )
 
 
-def _verdict(found: dict[str, Course | str], target: float, best: str, least: float) -> None:
+def _verdict(courses_of: dict[str, Course | str], target: float, best: str, fastest: float) -> None:
     """Print whether the ratios reach what they are to reach."""
-    if not np.isfinite(least):
+    if not np.isfinite(fastest):
         print("none of ours came so close within the limit: NO\n", flush=True)
         return
-    over = {
-        key: _over(course, target, least)
-        for key, course in found.items()
+    ratios = {
+        key: _ratio_to_best(course, target, fastest)
+        for key, course in courses_of.items()
         if key.startswith("scikit-learn") and isinstance(course, Course)
     }
-    if over:
-        name = min(over, key=lambda key: over[key][0])
-        ratio, bound = over[name]
+    if ratios:
+        name = min(ratios, key=lambda key: ratios[key][0])
+        ratio, bound = ratios[name]
         reached = "yes" if ratio >= REACH else "not known: it was given up" if bound else "NO"
         print(f"our best, {best}, is {bound}{ratio:.1f} times faster than {name} (to reach {REACH:g}: {reached})")
-    auto = found["auto"]
+    auto = courses_of["auto"]
     if isinstance(auto, Course):
-        ratio = auto.reached(target) / least
+        ratio = auto.reached(target) / fastest
         print(
             f"auto takes {ratio:.2f} times our best (to reach {REACH_AUTO:g}: {'yes' if ratio <= REACH_AUTO else 'NO'})"
         )

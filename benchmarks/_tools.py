@@ -50,13 +50,13 @@ def taking_turns(works: Sequence[Callable[[], Any]], repeats: int = 5, warm: int
     for work in works:
         for _ in range(warm):
             work()
-    taken: list[list[float]] = [[] for _ in works]
+    seconds_by_work: list[list[float]] = [[] for _ in works]
     for _ in range(repeats):
-        for work, mine in zip(works, taken, strict=True):
+        for work, work_seconds in zip(works, seconds_by_work, strict=True):
             start = time.perf_counter()
             work()
-            mine.append(time.perf_counter() - start)
-    return [Timing(tuple(mine)) for mine in taken]
+            work_seconds.append(time.perf_counter() - start)
+    return [Timing(tuple(work_seconds)) for work_seconds in seconds_by_work]
 
 
 def seconds(value: float) -> str:
@@ -68,7 +68,7 @@ def seconds(value: float) -> str:
 @cache
 def environment() -> str:
     """One line: versions, processor, cores, threads of a pass, system, and what the machine is busy with already."""
-    versions = ", ".join(f"{name} {found}" for name in LIBRARIES if (found := _version(name)))
+    versions = ", ".join(f"{name} {library_version}" for name in LIBRARIES if (library_version := _version(name)))
     machine = f"{_processor()}, {_cores()}, {available_threads()} threads for a pass"
     return f"{versions}; Python {platform.python_version()}; {machine}; {platform.platform(terse=True)}; {_load()}"
 
@@ -134,8 +134,8 @@ def save(rows: Sequence[Row], path: Path) -> None:
 
 def reached(value: float, limit: float, unit: str = "s") -> str:
     """Set a figure beside what it is to reach: "0.0812 s, to reach 0.1 s: yes"."""
-    shown = seconds(value) if unit == "s" else f"{value:.3g} {unit}"
-    return f"{shown}, to reach {limit:g} {unit}: {'yes' if value <= limit else 'NO'}"
+    value_text = seconds(value) if unit == "s" else f"{value:.3g} {unit}"
+    return f"{value_text}, to reach {limit:g} {unit}: {'yes' if value <= limit else 'NO'}"
 
 
 def data_file(folder: Path | None, name: str) -> Path | None:

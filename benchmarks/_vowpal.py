@@ -43,111 +43,115 @@ class Rows(NamedTuple):
     n_classes: int
 
     @classmethod
-    def of(cls, encoded: Encoded) -> "Rows":
+    def from_encoded(cls, encoded: Encoded) -> "Rows":
         """Return encoded rows as one chunk."""
         return cls([(encoded.codes, encoded.y)], encoded.levels, encoded.n_classes)
 
 
 def write_rows(rows: Rows, path: Path) -> None:
     """Write rows as Vowpal Wabbit reads them: a class, and a number for each column's level."""
-    first = np.concatenate([[0], np.cumsum(rows.levels + 1)[:-1]])
+    first_numbers = np.concatenate([[0], np.cumsum(rows.levels + 1)[:-1]])
     with path.open("w", encoding="ascii") as file:
         for codes, y in rows.chunks:
-            numbers = (codes.astype(np.int64) + first[:, None]).T.astype(str)
+            numbers = (codes.astype(np.int64) + first_numbers[:, None]).T.astype(str)
             labels = 2 * y.astype(int) - 1 if rows.n_classes == 2 else y + 1
             file.writelines(f"{label} |a {' '.join(row)}\n" for label, row in zip(labels, numbers, strict=True))
 
 
-def held_out_loss(path: Path, held: Rows) -> float:
+def held_out_loss(path: Path, test: Rows) -> float:
     """Return the log loss of predictions as Vowpal Wabbit writes them."""
-    y = np.concatenate([own for _, own in held.chunks])
-    own = np.empty(len(y))
+    y = np.concatenate([chunk_y for _, chunk_y in test.chunks])
+    probabilities = np.empty(len(y))
     for i, (line, label) in enumerate(zip(path.read_text(encoding="ascii").splitlines(), y, strict=True)):
-        if held.n_classes == 2:
-            own[i] = float(line) if label else 1.0 - float(line)
+        if test.n_classes == 2:
+            probabilities[i] = float(line) if label else 1.0 - float(line)
         else:
             shares = dict(part.split(":") for part in line.split())
-            own[i] = float(shares[str(label + 1)])
-    return float(-np.log(np.maximum(own, 1e-15)).mean())
+            probabilities[i] = float(shares[str(label + 1)])
+    return float(-np.log(np.maximum(probabilities, 1e-15)).mean())
 
 
-def vowpal(train: Rows, held: Rows, order: int, cells: int, limit: float) -> list[tuple[int, float, float]]:
+def vowpal(train: Rows, test: Rows, order: int, cells: int, limit: float) -> list[tuple[int, float, float]]:
     """Return passes, seconds and held-out log loss of Vowpal Wabbit on so many cells, as fit into `limit` seconds."""
     from vowpalwabbit import Workspace
 
     two = train.n_classes == 2
     bits = min(MOST_BITS, max(18, ceil(log2(8 * cells * (1 if two else train.n_classes)))))
     kind, answer = ("--link logistic", "") if two else (f"--oaa {train.n_classes} --probabilities", "--probabilities")
-    found: list[tuple[int, float, float]] = []
+    figures: list[tuple[int, float, float]] = []
     with TemporaryDirectory() as name:
-        rows, others, cache, model, told = (Path(name) / part for part in ("rows", "held", "cache", "model", "told"))
+        rows, test_path, cache, model, output = (
+            Path(name) / part for part in ("rows", "held", "cache", "model", "told")
+        )
         write_rows(train, rows)
-        write_rows(held, others)
+        write_rows(test, test_path)
         learn = f"--loss_function logistic {kind} -b {bits} --interactions {'a' * order} --quiet"
         read = f"-d {rows} --cache_file {cache}"
         Workspace(f"{read} -k {learn} --noop").finish()
         for passes in PASSES:
             begin = time.perf_counter()
             Workspace(f"{read} {learn} --passes {passes} --holdout_off -f {model}").finish()
-            taken = time.perf_counter() - begin
-            Workspace(f"-t -i {model} -d {others} -p {told} --quiet {answer}").finish()
-            found.append((passes, taken, held_out_loss(told, held)))
-            if taken * 2.5 > limit:
+            duration = time.perf_counter() - begin
+            Workspace(f"-t -i {model} -d {test_path} -p {output} --quiet {answer}").finish()
+            figures.append((passes, duration, held_out_loss(output, test)))
+            if duration * 2.5 > limit:
                 break
-    return found
+    return figures
 
 
 def our_losses(
-    train: Encoded, held: Encoded, recipe: Recipe, limit: float, enough: float
+    train: Encoded, test: Encoded, recipe: Recipe, limit: float, enough: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return seconds and held-out log loss after each iteration, until that is `enough`."""
     warm(wide=False)
     begin = time.perf_counter()
     run = Run.of(train, recipe)
     run.advance()
-    before = time.perf_counter() - begin - run.compile_seconds - run.trace[0].seconds
-    run = Run.of(train, recipe, held)
-    taken, losses = [], []
-    while run.advance() is not None and before + run.trace[-1].seconds < limit:
-        taken.append(before + run.trace[-1].seconds)
+    setup = time.perf_counter() - begin - run.compile_seconds - run.trace[0].seconds
+    run = Run.of(train, recipe, test)
+    times, losses = [], []
+    while run.advance() is not None and setup + run.trace[-1].seconds < limit:
+        times.append(setup + run.trace[-1].seconds)
         losses.append(run.trace[-1].extra["heldout_log_loss"])
         if losses[-1] <= enough:
             break
-    return np.array(taken), np.array(losses)
+    return np.array(times), np.array(losses)
 
 
 def our_recipes(order: int) -> dict[str, Recipe]:
     """Return the recipes that compete: some weights of the penalty, two metrics."""
-    found: dict[str, Recipe] = {}
+    recipes: dict[str, Recipe] = {}
     for alpha in ALPHAS:
         for name, metric in (("auto", {}), ("diagonal", {"scale": "diagonal", "solver": "lbfgs"})):
-            found[f"{name} alpha {alpha:g}"] = recipe_of(order, alpha, max_iter=200, **metric)
-    return found
+            recipes[f"{name} alpha {alpha:g}"] = recipe_of(order, alpha, max_iter=200, **metric)
+    return recipes
 
 
-def to_loss(name: str, train: Encoded, held: Encoded, options: argparse.Namespace) -> Iterator[Row]:
+def to_loss(name: str, train: Encoded, test: Encoded, options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row a number of passes."""
     limit = options.limit
     cells = estimate(recipe_of(options.order, 1.0), TableShape(train)).cells_seen
-    answer = in_child(vowpal, Rows.of(train), Rows.of(held), options.order, cells, limit, limit=8.0 * limit + 120.0)
-    if answer.refused:
-        print(f"{name}: Vowpal Wabbit: {answer.refused}\n")
+    rows_of_both = Rows.from_encoded(train), Rows.from_encoded(test)
+    answer = in_child(vowpal, *rows_of_both, options.order, cells, limit, limit=8.0 * limit + 120.0)
+    if answer.reason:
+        print(f"{name}: Vowpal Wabbit: {answer.reason}\n")
         return
-    most, enough = max(taken for _, taken, _ in answer.value), min(loss for _, _, loss in answer.value)
-    ours: dict[str, Any] = {}
+    slowest, enough = max(duration for _, duration, _ in answer.value), min(loss for _, _, loss in answer.value)
+    courses: dict[str, Any] = {}
     for key, recipe in our_recipes(options.order).items():
-        mine = in_child(our_losses, train, held, recipe, max(2.0, most), enough, limit=8.0 * limit + 120.0)
-        if mine.value is not None:
-            ours[key] = mine.value
+        reply = in_child(our_losses, train, test, recipe, max(2.0, slowest), enough, limit=8.0 * limit + 120.0)
+        if reply.value is not None:
+            courses[key] = reply.value
     rows: list[Row] = []
-    for passes, taken, loss in answer.value:
+    for passes, duration, loss in answer.value:
         times = {
-            key: next((t for t, x in zip(*course, strict=True) if x <= loss), np.inf) for key, course in ours.items()
+            key: next((t for t, x in zip(*course, strict=True) if x <= loss), np.inf) for key, course in courses.items()
         }
         best = min(times, key=lambda key: times[key])
-        rows.append({"part": "to held-out loss", "set": name, "rows": train.n_rows, "passes": passes, "theirs": taken,
-                     "loss": loss, "ours": times[best], "recipe": best, "ratio": taken / times[best]})  # fmt: skip
-    lowest = {key: float(losses.min()) for key, (_, losses) in ours.items()}
+        rows.append({"part": "to held-out loss", "set": name, "rows": train.n_rows, "passes": passes,
+                     "theirs": duration, "loss": loss, "ours": times[best], "recipe": best,
+                     "ratio": duration / times[best]})  # fmt: skip
+    lowest = {key: float(losses.min()) for key, (_, losses) in courses.items()}
     show(
         ((row["passes"], seconds(row["theirs"]), f"{row['loss']:.4f}", _seconds(row["ours"]), row["recipe"],
           f"{row['ratio']:.2f}", "yes" if row["ratio"] >= REACH else "NO") for row in rows),

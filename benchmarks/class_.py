@@ -24,15 +24,15 @@ import numpy as np
 from alrviz.errors import AlrvizError
 from benchmarks._server import OWNER, Server, serving
 from benchmarks._tools import Row, show
-from benchmarks.spectators import AT_ONCE, PATIENCE, Spectator, delays_of, get, listen, messages, ms, opened_by
+from benchmarks.spectators import AT_ONCE, PATIENCE, Spectator, delays_of, get, listen, messages, ms, open_owner
 
 QUESTIONS = 3
-AGAIN = 0.3  # of the students who change their answer
+CHANGED_ANSWER_SHARE = 0.3  # of the students who change their answer
 LINK = "data=monks-1"  # a race that starts by itself
 LASTING = 60.0  # seconds that are waited for the last step of every session
 STILL = 3.0  # seconds without a step after which a session's race is over
 # Seconds from the start, of the first, the middle and the last of the sessions: fair where they are near each other.
-SPREAD = [f"{what}_{which}" for what in ("page", "begun", "ended") for which in ("first", "median", "last")]
+SPREAD = [f"{event}_{position}" for event in ("page", "begun", "ended") for position in ("first", "median", "last")]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,67 +44,67 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Student(Spectator):
-    """One student: when each question came, and the seconds that each answer took."""
+    """One student: arrival times by round, seconds of each answer, which follows within `answer_seconds`."""
 
-    def __init__(self, host: str, path: str, cookie: str, within: float) -> None:
+    def __init__(self, host: str, path: str, cookie: str, answer_seconds: float) -> None:
         super().__init__()
-        self.asked: dict[int, float] = {}
+        self.arrival_times: dict[int, float] = {}
         self.took: list[float] = []
-        self._host, self._path, self._cookie, self._within = host, path, cookie, within
+        self._host, self._path, self._cookie, self._answer_seconds = host, path, cookie, answer_seconds
         self.answers: set[asyncio.Task[None]] = set()
 
     def read(self, data: bytes) -> None:
         """Take what the server sent, and answer a question."""
         super().read(data)
         for message in messages(data):
-            told = message.get("class", {})
-            if told.get("open") and told["round"] not in self.asked:
-                self.asked[told["round"]] = time.time()
-                times = 1 + (random.random() < AGAIN)
+            class_state = message.get("class", {})
+            if class_state.get("open") and class_state["round"] not in self.arrival_times:
+                self.arrival_times[class_state["round"]] = time.time()
+                times = 1 + (random.random() < CHANGED_ANSWER_SHARE)
                 for _ in range(times):
-                    task = asyncio.ensure_future(self._answer(told["round"]))
+                    task = asyncio.ensure_future(self._answer(class_state["round"]))
                     self.answers.add(task)
 
     async def _answer(self, number: int) -> None:
-        await asyncio.sleep(random.uniform(0, self._within))
+        await asyncio.sleep(random.uniform(0, self._answer_seconds))
         body = json.dumps({"round": number, "answer": random.choice(["lr", "alr"]), "note": "so it seems"})
-        begun = time.perf_counter()
-        stream, out = await asyncio.open_connection(*self._host.split(":"))
+        start = time.perf_counter()
+        stream, writer = await asyncio.open_connection(*self._host.split(":"))
         head = f"Cookie: {self._cookie}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n{body}"
         try:
-            await get(stream, out, self._host, f"{self._path}/vote", head, "POST")
+            await get(stream, writer, self._host, f"{self._path}/vote", head, "POST")
         finally:  # also where the benchmark ends before the server has answered
-            out.close()
-        self.took.append(time.perf_counter() - begun)
+            writer.close()
+        self.took.append(time.perf_counter() - start)
 
 
-def _leave(task: asyncio.Task[None], out: asyncio.StreamWriter) -> None:
+def _leave(task: asyncio.Task[None], writer: asyncio.StreamWriter) -> None:
     task.cancel()
-    out.close()
+    writer.close()
 
 
-async def _joined(url: str, secret: str, count: int, within: float) -> list[Student]:
+async def _joined(url: str, secret: str, count: int, answer_seconds: float) -> list[Student]:
     gate, host, path = asyncio.Semaphore(AT_ONCE), urlsplit(url).netloc, f"/explorer/class/{secret}"
 
-    async def one() -> Student:
+    async def join() -> Student:
         async with gate:
-            stream, out = await asyncio.open_connection(*host.split(":"), limit=2**24)
-            page = await get(stream, out, host, path)
+            stream, writer = await asyncio.open_connection(*host.split(":"), limit=2**24)
+            page = await get(stream, writer, host, path)
             await stream.readexactly(int(page["content-length"]))
             cookie = page["set-cookie"].split(";")[0]
-            await get(stream, out, host, f"{path}/steps", f"Cookie: {cookie}\r\n\r\n")
-            student = Student(host, path, cookie, within)
+            await get(stream, writer, host, f"{path}/steps", f"Cookie: {cookie}\r\n\r\n")
+            student = Student(host, path, cookie, answer_seconds)
             task = asyncio.ensure_future(listen(stream, student))
-            student.leave = partial(_leave, task, out)
+            student.leave = partial(_leave, task, writer)
             await asyncio.wait_for(student.greeted.wait(), PATIENCE)
             return student
 
-    return list(await asyncio.gather(*(one() for _ in range(count))))
+    return list(await asyncio.gather(*(join() for _ in range(count))))
 
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row for each class, and one for the sessions."""
-    rows = [_measured(_class(count, options)) for count in options.students]
+    rows = [_measure(_class(count, options)) for count in options.students]
     print()
     show(
         (
@@ -118,7 +118,7 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     )  # fmt: skip
     yield from rows
     if options.sessions:
-        row = _measured(_sessions(options.sessions))
+        row = _measure(_sessions(options.sessions))
         print()
         show(
             [(row["sessions"], row["errors"], *(f"{row[name]:.1f} s" for name in SPREAD), ms(row["blocked"]),
@@ -130,48 +130,48 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         yield row
 
 
-def _measured(work: Any) -> Row:
+def _measure(work: Any) -> Row:
     with serving(None) as server:
         server.ask("warm")
         return asyncio.run(work(server))
 
 
 def _asking(server: Server) -> Any:
-    return lambda name, *given: asyncio.get_running_loop().run_in_executor(None, server.ask, name, *given)
+    return lambda name, *values: asyncio.get_running_loop().run_in_executor(None, server.ask, name, *values)
 
 
 def _class(count: int, options: argparse.Namespace) -> Any:
     async def work(server: Server) -> Row:
         ask = _asking(server)
-        run, _ = await ask("shared", options.pace)
+        run, _ = await ask("share_race", options.pace)
         secret = await ask("classroom") if count else ""
-        teacher = await opened_by(OWNER, server.url, f"run={run}")
+        teacher = await open_owner(OWNER, server.url, f"run={run}")
         await asyncio.sleep(2.0)
-        before, begun = await ask("used"), time.perf_counter()
+        usage_before, start = await ask("usage"), time.perf_counter()
         students = await _joined(server.url, secret, count, options.within)
-        opened, here = time.perf_counter() - begun, await ask("used")
+        opening_seconds, usage_opened = time.perf_counter() - start, await ask("usage")
         await ask("begin")
         await asyncio.sleep(3.0)
         await ask("forget")
         teacher.came.clear()
-        first, own = await ask("used"), time.process_time()
+        first_usage, client_seconds = await ask("usage"), time.process_time()
         came: list[float] = []
         for k in range(QUESTIONS):
-            at = await ask("ask_class", f"Question {k + 1}") if count else 0.0
+            ask_time = await ask("ask_class", f"Question {k + 1}") if count else 0.0
             await asyncio.sleep(options.within + 2.0)
             voted = await ask("close_class") if count else 0
             if voted != count:
                 raise AlrvizError(f"{voted} of {count} students have answered question {k + 1}")
-            came += [student.asked[k + 1] - at for student in students]
-        last, notes = await ask("used"), await ask("notes")
-        for one in (teacher, *students):
-            one.leave()
-        taken = last.at - first.at
+            came += [student.arrival_times[k + 1] - ask_time for student in students]
+        last_usage, notes = await ask("usage"), await ask("notes")
+        for visitor in (teacher, *students):
+            visitor.leave()
+        duration = last_usage.clock_seconds - first_usage.clock_seconds
         took = [seconds for student in students for seconds in student.took] or [np.nan]
         steps = delays_of(notes.steps, [teacher]) or [np.nan]
         return {
             "students": count,
-            "opened": opened,
+            "opened": opening_seconds,
             "answers": len(took) if count else 0,
             "answer": float(np.median(took)),
             "answer95": float(np.percentile(took, 95)),
@@ -179,9 +179,9 @@ def _class(count: int, options: argparse.Namespace) -> Any:
             "asked95": float(np.percentile(came or [np.nan], 95)),
             "teacher": float(np.median(steps)),
             "teacher95": float(np.percentile(steps, 95)),
-            "load": (last.processor - first.processor) / taken,
-            "clients": (time.process_time() - own) / taken,
-            "memory": (here.memory - before.memory) / max(count, 1) / 2**20,
+            "load": (last_usage.processor - first_usage.processor) / duration,
+            "clients": (time.process_time() - client_seconds) / duration,
+            "memory": (usage_opened.memory - usage_before.memory) / max(count, 1) / 2**20,
         }
 
     return work
@@ -190,39 +190,40 @@ def _class(count: int, options: argparse.Namespace) -> Any:
 def _sessions(count: int) -> Any:
     async def work(server: Server) -> Row:
         ask = _asking(server)
-        (await opened_by(OWNER, server.url, LINK)).leave()  # the first page imports
+        (await open_owner(OWNER, server.url, LINK)).leave()  # the first page imports
         await asyncio.sleep(2.0)
         await ask("forget")
-        first, begun = await ask("used"), time.time()
+        first_usage, start = await ask("usage"), time.time()
 
-        async def one(k: int) -> Any:
-            page = await opened_by(f"{k + 1:032x}", server.url, LINK)
-            return time.time() - begun, page
+        async def open_page(k: int) -> Any:
+            page = await open_owner(f"{k + 1:032x}", server.url, LINK)
+            return time.time() - start, page
 
         load = os.getloadavg()[0]
-        found = await asyncio.gather(*(one(k) for k in range(count)), return_exceptions=True)
-        pages = [one for one in found if not isinstance(one, BaseException)]
+        results = await asyncio.gather(*(open_page(k) for k in range(count)), return_exceptions=True)
+        pages = [result for result in results if not isinstance(result, BaseException)]
         end = time.time() + LASTING
         while time.time() < end and not all(page.came and time.time() - page.came[-1][1] > STILL for _, page in pages):
             await asyncio.sleep(0.2)
-        last, notes = await ask("used"), await ask("notes")
+        last_usage, notes = await ask("usage"), await ask("notes")
         for _, page in pages:
             page.leave()
         ran = [page.came for _, page in pages if page.came]
         seconds = {
-            "page": [at for at, _ in pages],
-            "begun": [came[0][1] - begun for came in ran],
-            "ended": [came[-1][1] - begun for came in ran],
+            "page": [page_seconds for page_seconds, _ in pages],
+            "begun": [came[0][1] - start for came in ran],
+            "ended": [came[-1][1] - start for came in ran],
         }
-        spread = [(min(of), float(np.median(of)), max(of)) for of in (one or [np.nan] for one in seconds.values())]
+        delays_or_nan = (delays or [np.nan] for delays in seconds.values())
+        spread = [(min(values), float(np.median(values)), max(values)) for values in delays_or_nan]
         return {
             "sessions": count,
             "errors": count - len(ran),
-            **dict(zip(SPREAD, (one for of in spread for one in of), strict=True)),
+            **dict(zip(SPREAD, (value for triple in spread for value in triple), strict=True)),
             "blocked": notes.blocked,
             "worked": notes.worked,
-            "processor": last.processor - first.processor,
-            "taken": last.at - first.at,
+            "processor": last_usage.processor - first_usage.processor,
+            "taken": last_usage.clock_seconds - first_usage.clock_seconds,
             "load": load,
         }
 

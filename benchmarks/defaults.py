@@ -59,27 +59,27 @@ SETTING = ["family", "alpha", "penalty", "center", "start"]
 
 @dataclass(frozen=True)
 class Half:
-    """Training rows of one half of a set, and the other half encoded alike."""
+    """Training rows of one half of a set, and the other half for validation, encoded alike."""
 
     train: Encoded
-    held: Encoded
+    validation: Encoded
 
 
 def halves(dataset: Dataset, order: int, rows: int) -> Iterator[Half]:
     """Yield the two halves of a sample of `dataset`, or four of two shuffles."""
     tuples = comb(dataset.X.shape[1], min(order, dataset.X.shape[1]))
-    used = min(dataset.n_rows, 2 * rows, 2 * WORK // (tuples * dataset.n_classes))
-    sample = np.random.default_rng(0).permutation(dataset.n_rows)[:used]
+    n_rows = min(dataset.n_rows, 2 * rows, 2 * WORK // (tuples * dataset.n_classes))
+    sample = np.random.default_rng(0).permutation(dataset.n_rows)[:n_rows]
     labels, size = np.unique(dataset.y[sample], return_counts=True)
     sample = sample[np.isin(dataset.y[sample], labels[size > 1])]  # a class of one row cannot be in both halves
     X, y = dataset.X.iloc[sample].reset_index(drop=True), dataset.y[sample]
-    for seed in range(2 if used <= TWICE_BELOW else 1):
+    for seed in range(2 if n_rows <= TWICE_BELOW else 1):
         for half in split_folds(y, 2, seed):
-            train, held = half.train, half.test
+            train, validation = half.train, half.test
             encoder = Encoder().fit(X.iloc[train], y[train])
             yield Half(
                 encoder.encode(X.iloc[train], y[train]),
-                encoder.encode(X.iloc[held], y[held]),
+                encoder.encode(X.iloc[validation], y[validation]),
             )
 
 
@@ -106,8 +106,8 @@ def starts(family: str, order: int, max_iter: int) -> list[Recipe]:
     ]
 
 
-def fitted(half: Half, recipe: Recipe) -> dict[str, object]:
-    """Fit one setting on one half; return what it was and what came of it."""
+def fit_setting(half: Half, recipe: Recipe) -> dict[str, object]:
+    """Fit one setting on one half; return the setting with its losses, iterations and seconds."""
     run = Run.of(half.train, recipe, n_jobs=1)
     begin = time.perf_counter()
     for _ in run.steps():
@@ -115,8 +115,9 @@ def fitted(half: Half, recipe: Recipe) -> dict[str, object]:
     seconds = time.perf_counter() - begin
     assert run.model is not None
     assert run.outcome is not None
-    log_p = log_softmax(run.model.scores_of(half.held))
-    loss = -float(np.average(log_p[np.arange(half.held.n_rows), half.held.y], weights=half.held.weights))
+    log_p = log_softmax(run.model.scores_of(half.validation))
+    rows = half.validation
+    loss = -float(np.average(log_p[np.arange(rows.n_rows), rows.y], weights=rows.weights))
     setting = {"family": recipe.family, **{name: recipe.params[name] for name in SETTING[1:]}}
     last = run.trace[-1]
     return {
@@ -133,47 +134,48 @@ def fitted(half: Half, recipe: Recipe) -> dict[str, object]:
 def measure(dataset: Dataset, recipes: list[Recipe], rows: int) -> pd.DataFrame:
     """Return one row per setting and half."""
     order = int(recipes[0].params["order"])
-    found = []
+    records = []
     for number, half in enumerate(halves(dataset, order, rows)):
-        found += [{"set": dataset.name, "half": number, **fitted(half, recipe)} for recipe in recipes]
-    return pd.DataFrame(found)
+        records += [{"set": dataset.name, "half": number, **fit_setting(half, recipe)} for recipe in recipes]
+    return pd.DataFrame(records)
 
 
-def chosen(dataset: Dataset, order: int, alphas: Sequence[float]) -> Iterator[Row]:
+def chosen_regrets(dataset: Dataset, order: int, alphas: Sequence[float]) -> Iterator[Row]:
     """Yield a row a fold of what alphas that were chosen lose, and of the least that any of the grid loses."""
     for fold, splits in enumerate(split_folds(dataset.y, FOLDS, 0)):
         rows = splits.train, splits.test
-        model, loss, searched = tried(dataset, *rows, order=order)
-        own: dict[str, Any] = {"order": order, "discretize": model.encoder_.discretize}
-        once = tried(dataset, *rows, **own, alpha=model.alpha_)[2]
-        grid_losses = {each: tried(dataset, *rows, **own, alpha=each)[1] for each in product(alphas, repeat=order)}
-        best = min(grid_losses, key=lambda each: grid_losses[each])
+        model, loss, searched = fit_auto(dataset, *rows, order=order)
+        settings: dict[str, Any] = {"order": order, "discretize": model.encoder_.discretize}
+        once = fit_auto(dataset, *rows, **settings, alpha=model.alpha_)[2]
+        points = product(alphas, repeat=order)
+        grid_losses = {point: fit_auto(dataset, *rows, **settings, alpha=point)[1] for point in points}
+        best = min(grid_losses, key=lambda point: grid_losses[point])
         yield {
-            "set": dataset.name, "fold": fold, **own, "alpha": model.alpha_, "log_loss": loss, "best": best,
+            "set": dataset.name, "fold": fold, **settings, "alpha": model.alpha_, "log_loss": loss, "best": best,
             "best_log_loss": grid_losses[best], "search_seconds": searched, "fit_seconds": once,
         }  # fmt: skip
 
 
-def tried(
-    dataset: Dataset, train: NDArray[np.intp], held: NDArray[np.intp], **given: Any
+def fit_auto(
+    dataset: Dataset, train: NDArray[np.intp], test: NDArray[np.intp], **settings: Any
 ) -> tuple[AutoClassifier, float, float]:
     """Return a model of some rows, its log loss on the others, and the processor seconds of the fit."""
     begin = time.process_time()
-    model = AutoClassifier(n_jobs=1, **given).fit(dataset.X.iloc[train], dataset.y[train])
-    spent = time.process_time() - begin
+    model = AutoClassifier(n_jobs=1, **settings).fit(dataset.X.iloc[train], dataset.y[train])
+    processor_seconds = time.process_time() - begin
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnseenLevelWarning)
-        p = model.predict_proba(dataset.X.iloc[held])
-    of_class = p[np.arange(len(held)), np.searchsorted(model.classes_, dataset.y[held])]
-    return model, -float(np.log(of_class).mean()), spent
+        p = model.predict_proba(dataset.X.iloc[test])
+    of_class = p[np.arange(len(test)), np.searchsorted(model.classes_, dataset.y[test])]
+    return model, -float(np.log(of_class).mean()), processor_seconds
 
 
-def ranked(found: pd.DataFrame) -> pd.DataFrame:
+def ranked(fits: pd.DataFrame) -> pd.DataFrame:
     """Return one row per setting, the best of each family first: mean and worst ratio, mean rank, mean iterations.
 
     `limit` is the share of the setting's fits that ended at the step limit.
     """
-    by_set = found.groupby([*SETTING, "set"], as_index=False)[["log_loss", "iterations", "seconds"]].mean()
+    by_set = fits.groupby([*SETTING, "set"], as_index=False)[["log_loss", "iterations", "seconds"]].mean()
     floored = by_set.log_loss.clip(lower=LEAST_LOSS)
     by_set["ratio"] = floored / floored.groupby([by_set.family, by_set.set]).transform("min")
     by_set["rank"] = by_set.groupby(["family", "set"]).ratio.rank()
@@ -187,7 +189,7 @@ def ranked(found: pd.DataFrame) -> pd.DataFrame:
         seconds=("seconds", "mean"),
     ).reset_index()
     table["mean"] = np.exp(table["mean"])
-    at_limit = found.assign(limit=found.outcome == "step limit").groupby(SETTING, as_index=False).limit.mean()
+    at_limit = fits.assign(limit=fits.outcome == "step limit").groupby(SETTING, as_index=False).limit.mean()
     table = table.merge(at_limit, on=SETTING)
     return table.sort_values(["family", "mean"], kind="stable", ignore_index=True)
 
@@ -225,8 +227,8 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         frames.append(measure(load_set(options.data, name), recipes, options.rows))
         print(f"{name}: {len(frames[-1])} fits, {time.perf_counter() - begin:.0f} s", flush=True)
         yield from frames[-1].to_dict("records")
-    found = pd.concat(frames, ignore_index=True)
-    report(found)
+    fits = pd.concat(frames, ignore_index=True)
+    report(fits)
 
 
 def run_chosen(options: argparse.Namespace) -> Iterator[Row]:
@@ -234,23 +236,23 @@ def run_chosen(options: argparse.Namespace) -> Iterator[Row]:
     warm(wide=False)
     lines = []
     for name in options.sets or SMALL_SETS:
-        rows = list(chosen(load_set(options.data, name), options.order, options.alphas or DECADES))
+        rows = list(chosen_regrets(load_set(options.data, name), options.order, options.alphas or DECADES))
         yield from rows
         loss, best, searched, once = pd.DataFrame(rows)[
             ["log_loss", "best_log_loss", "search_seconds", "fit_seconds"]
         ].mean()
         regrets = [row["log_loss"] - row["best_log_loss"] for row in rows]
         regret = (loss - best, min(regrets), max(regrets))
-        lines.append((name, f"{loss:.4f}", f"{best:.4f}", *(f"{each:+.4f}" for each in regret), f"{searched:.2f} s",
+        lines.append((name, f"{loss:.4f}", f"{best:.4f}", *(f"{value:+.4f}" for value in regret), f"{searched:.2f} s",
                       f"{once:.2f} s", f"{searched / once:.1f}"))  # fmt: skip
         print(f"{name}: {regret[0]:+.4f} in the mean of {len(rows)} folds", flush=True)
     print()
     show(lines, header=("set", "chosen", "best", "regret", "least", "most", "search and fit", "one fit", "times"))
 
 
-def report(found: pd.DataFrame) -> None:
+def report(fits: pd.DataFrame) -> None:
     """Print both tables."""
-    table = ranked(found)
+    table = ranked(fits)
     print()
     show(
         ((*row[:5], *(f"{x:.3f}" for x in row[5:7]), f"{row[7]:.1f}", f"{row[8]:.0f}", f"{row[9]:.2f} s",
@@ -260,7 +262,7 @@ def report(found: pd.DataFrame) -> None:
     )  # fmt: skip
     for family, best in table.groupby("family", sort=False):
         top = best.head(5)
-        losses = found.groupby([*SETTING, "set"]).log_loss.mean().unstack("set")
+        losses = fits.groupby([*SETTING, "set"]).log_loss.mean().unstack("set")
         print(f"\n{family}: log loss of the five best settings per set")
         show(
             ((" ".join(map(str, row[1:5])), *(f"{x:.4f}" for x in losses.loc[tuple(row[:5])]))

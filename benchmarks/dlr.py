@@ -43,10 +43,10 @@ MOST_ROWS = 2000
 LEAST_LOSS = 0.01
 
 
-def gaussians(rng: np.random.Generator, each: int) -> tuple[Floats, np.ndarray]:
-    """Return the toy of [DLR] 6.1: `each` points of each of four Gaussians, the first two one class."""
-    parts = [rng.normal(size=(each, 2)) * spread + mean for mean, spread in zip(MEANS, SPREADS, strict=True)]
-    return np.concatenate(parts), np.repeat([0, 0, 1, 1], each)
+def gaussians(rng: np.random.Generator, points: int) -> tuple[Floats, np.ndarray]:
+    """Return the toy of [DLR] 6.1: `points` points of each of four Gaussians, the first two one class."""
+    parts = [rng.normal(size=(points, 2)) * spread + mean for mean, spread in zip(MEANS, SPREADS, strict=True)]
+    return np.concatenate(parts), np.repeat([0, 0, 1, 1], points)
 
 
 def bayes(X: Floats) -> np.ndarray:
@@ -76,9 +76,9 @@ def toy(seeds: int) -> Iterator[Row]:
         for mode in MODES:
             for words, alpha in ((f"{mode}, alpha 0", 0.0), (mode, 10.0)):
                 model = DLRClassifier(bandwidth=mode, alpha=alpha, random_state=seed, max_iter=2000, n_jobs=1).fit(X, y)
-                outer, settled = _outer(model)
+                outer, settled_steps = _outer(model)
                 accuracy = model.score(X_new, y_new)
-                yield {"model": words, "seed": seed, "accuracy": accuracy, "outer": outer, "settled": settled}
+                yield {"model": words, "seed": seed, "accuracy": accuracy, "outer": outer, "settled": settled_steps}
 
 
 def _outer(model: DLRClassifier) -> tuple[int, int]:
@@ -88,8 +88,8 @@ def _outer(model: DLRClassifier) -> tuple[int, int]:
     ]
     if not steps:
         return 0, 0
-    away = np.abs(np.log(np.array(steps) / steps[-1])).max(axis=1) >= np.log(1.1)
-    return len(steps), int(np.flatnonzero(away).max(initial=-1)) + 2
+    is_away = np.abs(np.log(np.array(steps) / steps[-1])).max(axis=1) >= np.log(1.1)
+    return len(steps), int(np.flatnonzero(is_away).max(initial=-1)) + 2
 
 
 def penalties(folder: Any, sets: list[str]) -> Iterator[Row]:
@@ -106,24 +106,24 @@ def penalties(folder: Any, sets: list[str]) -> Iterator[Row]:
         )
         for mode in MODES[:2]:
             for center, alpha in ((c, a) for c in (0, 1) for a in ALPHAS if a or not c):
-                losses, ended = [], []
-                for train, held in folds:
+                losses, endings = [], []
+                for train, test_rows in folds:
                     model = DLRClassifier(bandwidth=mode, alpha=alpha, center=center, max_iter=100, n_jobs=1)
                     model.fit(X.iloc[train], y[train])
-                    p = np.clip(model.predict_proba(X.iloc[held]), 1e-15, 1)
-                    losses.append(log_loss(y[held], p, labels=model.classes_))
-                    ended.append((model.n_iter_, model.outcome_.code == "step limit"))
-                steps, limit = np.mean(ended, axis=0)
+                    p = np.clip(model.predict_proba(X.iloc[test_rows]), 1e-15, 1)
+                    losses.append(log_loss(y[test_rows], p, labels=model.classes_))
+                    endings.append((model.n_iter_, model.outcome_.code == "step limit"))
+                steps, limit = np.mean(endings, axis=0)
                 yield {
                     "bandwidth": mode, "center": center, "alpha": alpha, "set": name, "log_loss": np.mean(losses),
                     "steps": steps, "limit": limit,
                 }  # fmt: skip
 
 
-def growth(most: int) -> Iterator[Row]:
+def growth(max_rows: int) -> Iterator[Row]:
     """Yield the seconds of a fit of each kind against rows, after one that compiles."""
     DLRClassifier(bandwidth="loo").fit(*columns(3000))
-    for rows in (rows for rows in (10_000, 20_000, 100_000, 1_000_000) if rows <= most):
+    for rows in (rows for rows in (10_000, 20_000, 100_000, 1_000_000) if rows <= max_rows):
         X, y = columns(rows)
         for mode in MODES if rows <= 100_000 else MODES[:2]:
             begin, busy = time.perf_counter(), time.process_time()
@@ -137,19 +137,19 @@ def growth(most: int) -> Iterator[Row]:
 def joint(folder: Any, sets: list[str]) -> Iterator[Row]:
     """Yield what "loo" and L-BFGS-B over weights and bandwidths at once reach, and what it takes them."""
     tables: list[tuple[str, Any, Any]] = [("made", *columns(5000))]
-    tables += [(name, of.X, of.y) for name in sets for of in [load_set(folder, name)]] if folder else []
+    tables += [(name, dataset.X, dataset.y) for name in sets for dataset in [load_set(folder, name)]] if folder else []
     for name, X, y in tables:
         run = Run.of(Encoder(discretize="keep").fit(X, y).encode(X, y), Recipe("dlr", bandwidth="loo"), n_jobs=1)
         begin = time.process_time()
         for _ in run.steps():
             pass
-        ours, last = time.process_time() - begin, run.trace[-1]
+        our_seconds, last = time.process_time() - begin, run.trace[-1]
         assert isinstance(run.objective, DensityObjective)
         begin = time.process_time()
         values = _together(run.objective)
         outer = sum(step.kind == "outer" for step in run.trace.since(0))
         yield {
-            "set": name, "F": last.objective, "outer": outer, "seconds": ours,
+            "set": name, "F": last.objective, "outer": outer, "seconds": our_seconds,
             "F_joint": min(values), "evaluations": len(values), "seconds_joint": time.process_time() - begin,
         }  # fmt: skip
 
@@ -157,7 +157,7 @@ def joint(folder: Any, sets: list[str]) -> Iterator[Row]:
 def prices(folder: Any, sets: list[str]) -> Iterator[Row]:
     """Yield seconds of a pass, estimated and measured (processor's, of one thread), at the start of a fit."""
     tables: list[tuple[str, Any, Any]] = [(f"made, {rows:,}", *columns(rows)) for rows in (1000, 10_000, 100_000)]
-    tables += [(name, of.X, of.y) for name in sets for of in [load_set(folder, name)]] if folder else []
+    tables += [(name, dataset.X, dataset.y) for name in sets for dataset in [load_set(folder, name)]] if folder else []
     for name, X, y in tables:
         encoded = Encoder(discretize="keep").fit(X, y).encode(X, y)
         for mode in MODES:
@@ -165,13 +165,13 @@ def prices(folder: Any, sets: list[str]) -> Iterator[Row]:
             estimated = machine_factor() * reference_seconds(encoded, recipe)
             fit = assemble_density(encoded, recipe.params, 1, 0)
             assert isinstance(fit.objective, DensityObjective)
-            measured = _pass_seconds(fit.objective, fit.w0)
-            ratio = estimated / measured
+            measured_seconds = _pass_seconds(fit.objective, fit.w0)
+            ratio = estimated / measured_seconds
             yield {
                 "set": name,
                 "bandwidth": mode,
                 "estimated_ms": 1e3 * estimated,
-                "ms": 1e3 * measured,
+                "ms": 1e3 * measured_seconds,
                 "ratio": ratio,
             }
 
@@ -180,13 +180,13 @@ def _pass_seconds(objective: DensityObjective, v: Floats, repeats: int = 5) -> f
     """Median processor's seconds of E and its slopes at new bandwidths; where they stand still, of F at new weights."""
     w, log_h = objective.split(v)
     weights = objective.objective_at(objective.training(log_h))
-    taken = []
+    pass_seconds = []
     for k in range(1, repeats + 2):
-        moved = np.concatenate([w.ravel(), log_h + 1e-4 * k])
+        moved_point = np.concatenate([w.ravel(), log_h + 1e-4 * k])
         begin = time.thread_time()
-        _ = objective.value_grad(moved) if objective.fits_bandwidths else weights.value_grad(w + 1e-4 * k)
-        taken.append(time.thread_time() - begin)
-    return float(np.median(taken[1:]))
+        _ = objective.value_grad(moved_point) if objective.fits_bandwidths else weights.value_grad(w + 1e-4 * k)
+        pass_seconds.append(time.thread_time() - begin)
+    return float(np.median(pass_seconds[1:]))
 
 
 def _together(objective: DensityObjective) -> list[float]:
@@ -219,7 +219,7 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print a table a part; yield its rows."""
     if "alpha" in options.parts and options.data is None:
         raise AlrvizError("the part alpha reads its sets from a folder; expected --data DIR, or --parts toy rows joint")
-    made = {
+    work_by_part = {
         "toy": (lambda: toy(options.seeds), ["model"]),
         "alpha": (lambda: penalties(options.data, options.sets), ["bandwidth", "center", "alpha"]),
         "rows": (lambda: growth(options.rows), ["rows", "bandwidth"]),
@@ -227,28 +227,28 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         "price": (lambda: prices(options.data, options.sets), ["set", "bandwidth"]),
     }
     for part in options.parts:
-        work, by = made[part]
+        work, group_columns = work_by_part[part]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a fit that ends at the step limit is a figure here
-            found = []
+            rows = []
             for row in work():
-                found.append(row)
+                rows.append(row)
                 yield {"part": part, **row}
-        _print(part, pd.DataFrame(found), by)
+        _print(part, pd.DataFrame(rows), group_columns)
 
 
-def _print(part: str, found: pd.DataFrame, by: list[str]) -> None:
+def _print(part: str, frame: pd.DataFrame, group_columns: list[str]) -> None:
     print(f"\n{part}")
     if part == "alpha":
-        floored = found.log_loss.clip(lower=LEAST_LOSS)
-        ratio = np.log(floored / floored.groupby([found.bandwidth, found.set]).transform("min"))
-        found = found.assign(mean_ratio=ratio, worst=ratio, rank=ratio.groupby([found.bandwidth, found.set]).rank())
+        floored = frame.log_loss.clip(lower=LEAST_LOSS)
+        ratio = np.log(floored / floored.groupby([frame.bandwidth, frame.set]).transform("min"))
+        frame = frame.assign(mean_ratio=ratio, worst=ratio, rank=ratio.groupby([frame.bandwidth, frame.set]).rank())
     kinds = {"worst": "max"}
-    numbers = [name for name in found.select_dtypes("number") if name not in [*by, "seed", "log_loss"]]
-    table = found.groupby(by, sort=False)[numbers].agg({name: kinds.get(name, "mean") for name in numbers})
+    numbers = [name for name in frame.select_dtypes("number") if name not in [*group_columns, "seed", "log_loss"]]
+    table = frame.groupby(group_columns, sort=False)[numbers].agg({name: kinds.get(name, "mean") for name in numbers})
     if part == "alpha":
         table[["mean_ratio", "worst"]] = np.exp(table[["mean_ratio", "worst"]])
     if part == "toy":
-        table.insert(1, "sd", found.groupby(by, sort=False).accuracy.std())
+        table.insert(1, "sd", frame.groupby(group_columns, sort=False).accuracy.std())
     cells = table.reset_index().itertuples(index=False)
-    show(([f"{x:.4g}" if isinstance(x, float) else x for x in row] for row in cells), [*by, *table.columns])
+    show(([f"{x:.4g}" if isinstance(x, float) else x for x in row] for row in cells), [*group_columns, *table.columns])

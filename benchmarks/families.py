@@ -61,9 +61,9 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         raise AlrvizError("the sets are read from a folder; expected --data DIR, or --parts zipf")
     warm(wide=False)
     if "real" in options.parts:
-        yield from _kept(_real(options), "fewest")
+        yield from _pass_on(_real(options), "fewest")
     if "zipf" in options.parts:
-        yield from _kept(_zipf(options), "lr")
+        yield from _pass_on(_zipf(options), "lr")
     if "poker" in options.parts:
         yield from _poker(options)
 
@@ -103,7 +103,7 @@ def raced(
     title = f"{name or dataset.name} n={order} alpha={alpha:g}, {lanes[0].n_rows:,.0f} rows"
     rows = [_row(lane, marks) for lane in lanes]
     show(
-        ((row["racer"], *(_shown(row, unit, goal) for goal in (0, 1) for unit in _UNITS), row["outcome"],
+        ((row["racer"], *(_cell_text(row, unit, goal) for goal in (0, 1) for unit in _UNITS), row["outcome"],
           f"{row['objective'] / lanes[0].n_rows:.6f}") for row in rows),
         header=(title, *(f"{unit} to {words}" for words in _goals(marks) for unit in _UNITS), "ended", "last per row"),
     )  # fmt: skip
@@ -121,32 +121,34 @@ def _goals(marks: Milestones) -> tuple[str, str]:
 
 
 def _row(lane: RacerSummary, marks: Milestones) -> Row:
-    spent = {unit: lane.last_of(column) for unit, column in UNITS.items()}
+    totals = {unit: lane.last_of(column) for unit, column in UNITS.items()}
     row: Row = {"racer": lane.name, "outcome": lane.outcome, "objective": lane.best}
     for goal in (0, 1):
-        met = marks.met[lane.name][goal]
-        row |= {f"{unit}_{goal}": float((met or spent)[unit]) for unit in _UNITS} | {f"met_{goal}": met is not None}
+        milestone = marks.met[lane.name][goal]
+        row |= {f"{unit}_{goal}": float((milestone or totals)[unit]) for unit in _UNITS} | {
+            f"met_{goal}": milestone is not None
+        }
     return row
 
 
-def _shown(row: Row, unit: str, goal: int) -> str:
+def _cell_text(row: Row, unit: str, goal: int) -> str:
     value = row[f"{unit}_{goal}"]
     return ("" if row[f"met_{goal}"] else "> ") + (f"{value:.3g}" if unit == "seconds" else f"{value:.0f}")
 
 
-def _kept(rows: Iterable[Row], base: str) -> Iterator[Row]:
-    """Pass rows on, then print what they come to."""
-    found = []
+def _pass_on(rows: Iterable[Row], base: str) -> Iterator[Row]:
+    """Yield the rows unchanged, then print their summary."""
+    passed_rows = []
     for row in rows:
-        found.append(row)
+        passed_rows.append(row)
         yield row
-    if found:
-        summary(pd.DataFrame(found), base)
+    if passed_rows:
+        summary(pd.DataFrame(passed_rows), base)
 
 
-def summary(found: pd.DataFrame, base: str) -> None:
+def summary(frame: pd.DataFrame, base: str) -> None:
     """Print per order and alpha each racer's mean ratio to `base` ("fewest" or a racer) and how often it was first."""
-    for (order, alpha), group in found.groupby(["order", "alpha"]):
+    for (order, alpha), group in frame.groupby(["order", "alpha"]):
         print(f"n={order} alpha={alpha:g}, {group.set.nunique()} tables: iterations, passes and seconds over those of "
               f"{base}, and how often the iterations were within {NEARLY} times the fewest")  # fmt: skip
         show(
@@ -160,16 +162,16 @@ def summary(found: pd.DataFrame, base: str) -> None:
 def _standing(group: pd.DataFrame, racer: str, base: str) -> Sequence[str]:
     cells: list[str] = []
     for goal in (0, 1):
-        met = group.pivot(index="set", columns="racer", values=f"met_{goal}").astype(bool)
-        for unit, least in _UNITS.items():
-            spent = group.pivot(index="set", columns="racer", values=f"{unit}_{goal}").clip(lower=least)
-            fewest = spent.where(met).min(axis=1)
-            ratio = spent[racer] / (fewest if base == "fewest" else spent[base])
+        goals_met = group.pivot(index="set", columns="racer", values=f"met_{goal}").astype(bool)
+        for unit, floor in _UNITS.items():
+            counts = group.pivot(index="set", columns="racer", values=f"{unit}_{goal}").clip(lower=floor)
+            fewest = counts.where(goals_met).min(axis=1)
+            ratio = counts[racer] / (fewest if base == "fewest" else counts[base])
             cells.append(f"{np.exp(np.log(ratio.dropna()).mean()):.2f}")
             if unit == "iterations":
-                first = int((met[racer] & (spent[racer] <= NEARLY * fewest)).sum())
+                first = int((goals_met[racer] & (counts[racer] <= NEARLY * fewest)).sum())
         cells.append(str(first))
-    return (*cells, str(int(met[racer].sum())))
+    return (*cells, str(int(goals_met[racer].sum())))
 
 
 def _poker(options: argparse.Namespace) -> Iterator[Row]:
@@ -195,8 +197,8 @@ def _poker(options: argparse.Namespace) -> Iterator[Row]:
         header=(f"{POKER}, 70 % of {dataset.n_rows:,} rows", "iterations", "training log loss", "held out", "0-1 loss"),
     )  # fmt: skip
     for alpha in options.alphas:
-        more = paired(losses[3, alpha], losses[2, alpha])
-        print(f"held-out log loss of n=3 minus that of n=2, alpha={alpha:g}: {more.mean:.4f}, standard error "
-              f"{more.error:.4f}")  # fmt: skip
+        difference = paired(losses[3, alpha], losses[2, alpha])
+        print(f"held-out log loss of n=3 minus that of n=2, alpha={alpha:g}: {difference.mean:.4f}, standard error "
+              f"{difference.error:.4f}")  # fmt: skip
     print(flush=True)
     yield from rows

@@ -63,25 +63,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row a figure."""
-    found = Findings()
+    findings = Findings()
     with browser() as chromium:
         if chromium is None:
             print("nothing measured: Playwright or Chromium is missing")
             return
         with serving(None) as server:
-            slider(chromium, server.url, options, found)
-            point(chromium, server.url, options, found)
-    found.show()
-    yield from found.rows
+            slider(chromium, server.url, options, findings)
+            point(chromium, server.url, options, findings)
+    findings.show()
+    yield from findings.rows
 
 
-def slider(chromium: Any, url: str, options: argparse.Namespace, found: Findings) -> None:
+def slider(chromium: Any, url: str, options: argparse.Namespace, findings: Findings) -> None:
     """Drag a bandwidth while another visitor's fit goes on."""
     address = url + DATA.format(rows=options.rows)
-    taken = []
+    latencies = []
     with page_of(chromium, address + "&model=dlr_qpaper") as busy, page_of(chromium, address) as page:
-        for each in (busy, page):
-            wait(each, "bench.says('^ended$')", 2 * PATIENCE)
+        for visitor_page in (busy, page):
+            wait(visitor_page, "bench.says('^ended$')", 2 * PATIENCE)
         page.evaluate(_SCRIPT)
         thumb = page.get_by_role("slider", name="age: h").first
         thumb.focus()
@@ -91,14 +91,14 @@ def slider(chromium: Any, url: str, options: argparse.Namespace, found: Findings
                 time.sleep(0.3)
             page.evaluate("hand.watch('curves', 'keydown')")
             page.keyboard.press("ArrowRight" if move % 20 < 10 else "ArrowLeft")
-            taken.append(_waited(page))
-    found.add(f"a dragged bandwidth, {options.rows:,} rows, DLR-h beside it", taken)
-    found.add("95th percentile of these", [float(np.quantile(taken, 0.95))], 0.2)
+            latencies.append(_waited(page))
+    findings.add(f"a dragged bandwidth, {options.rows:,} rows, DLR-h beside it", latencies)
+    findings.add("95th percentile of these", [float(np.quantile(latencies, 0.95))], 0.2)
 
 
-def point(chromium: Any, url: str, options: argparse.Namespace, found: Findings) -> None:
+def point(chromium: Any, url: str, options: argparse.Namespace, findings: Findings) -> None:
     """Draw points."""
-    taken = []
+    latencies = []
     with page_of(chromium, f"{url}explorer?page=boundaries&data=four-gaussians&rows={options.points}") as page:
         wait(page, "bench.says('^ended$')", 2 * PATIENCE)
         page.evaluate("bench.press('Draw')")
@@ -109,8 +109,8 @@ def point(chromium: Any, url: str, options: argparse.Namespace, found: Findings)
             x, y = page.evaluate(f"hand.place({0.3 + 0.4 * turn / options.repeats}, 0.5)")
             page.evaluate("hand.watch('ground', 'pointerup')")
             page.mouse.click(x, y)
-            taken.append(_waited(page))
-    found.add(f"a point drawn among {options.points:,}, until the map is another", taken, 0.3)
+            latencies.append(_waited(page))
+    findings.add(f"a point drawn among {options.points:,}, until the map is another", latencies, 0.3)
 
 
 def _waited(page: Any) -> float:

@@ -31,21 +31,21 @@ def fresh(statement: str) -> tuple[float, float]:
     """Return the seconds of `statement` in a fresh interpreter, by the clock and of processors; its start left out."""
     clocks = "(time.perf_counter(), time.process_time())"
     code = f"import time; begin = {clocks}; {statement}; end = {clocks}; print(end[0] - begin[0], end[1] - begin[1])"
-    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    clock, processors = map(float, told.split())
+    output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    clock, processors = map(float, output.split())
     return clock, processors
 
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row a statement; print the two figures that have something to reach."""
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in STATEMENTS}
+    measurements: dict[str, list[tuple[float, float]]] = {name: [] for name in STATEMENTS}
     for turn in range(options.repeats + 1):
         for name, statement in STATEMENTS.items():
             value = fresh(statement)
             if turn:
-                taken[name].append(value)
-    timings = {name: Timing(tuple(clock for clock, _ in values)) for name, values in taken.items()}
-    processors = {name: median(used for _, used in values) for name, values in taken.items()}
+                measurements[name].append(value)
+    timings = {name: Timing(tuple(clock for clock, _ in values)) for name, values in measurements.items()}
+    processors = {name: median(busy for _, busy in values) for name, values in measurements.items()}
     show(
         (
             (name, *map(seconds, (t.median, min(t.seconds), max(t.seconds), processors[name])))
@@ -54,9 +54,9 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         header=("in a fresh interpreter", "median", "least", "most", "processors"),
     )
     sklearn, use = "scikit-learn's own import", "first fit and predict"
-    own, first = timings[sklearn].median, timings[use].median
+    sklearn_seconds, use_seconds = timings[sklearn].median, timings[use].median
     print(f"\nimport alrviz: {reached(timings['import alrviz'].median, 0.1)}")
-    print(f"first fit and predict beyond scikit-learn's own import: {reached(first - own, 0.7)}; "
+    print(f"first fit and predict beyond scikit-learn's own import: {reached(use_seconds - sklearn_seconds, 0.7)}; "
           f"of processors {seconds(processors[use] - processors[sklearn])}")  # fmt: skip
     for name, t in timings.items():
         yield {"statement": name, "seconds": t.median, "least": min(t.seconds), "most": max(t.seconds),

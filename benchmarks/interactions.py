@@ -59,7 +59,9 @@ def _text(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def made(seed: int, n: int, strength: float, levels: tuple[int, ...] = LEVELS) -> tuple[Encoded, dict[Any, Any], Any]:
+def make_table(
+    seed: int, n: int, strength: float, levels: tuple[int, ...] = LEVELS
+) -> tuple[Encoded, dict[Any, Any], Any]:
     """Return rows whose class hangs on single columns and, if strength > 0, on the first two together; the tables of
     log-odds that say so, and the levels' probabilities.
     """
@@ -74,7 +76,7 @@ def made(seed: int, n: int, strength: float, levels: tuple[int, ...] = LEVELS) -
     return Encoded(codes.astype(np.uint8), y, np.ones(n), np.array(levels), np.arange(2), names), tables, shares
 
 
-def fitted(encoded: Encoded, tuples: int, alpha: float = 0.01) -> LinearModel:
+def fit_hlr(encoded: Encoded, tuples: int, alpha: float = 0.01) -> LinearModel:
     """Return hlr of this order on encoded rows."""
     run = alrviz.Run.of(encoded, alrviz.Recipe("hlr", order=tuples, alpha=alpha, max_iter=60), n_jobs=1)
     for _ in run.steps():
@@ -85,27 +87,27 @@ def fitted(encoded: Encoded, tuples: int, alpha: float = 0.01) -> LinearModel:
 
 def _identity(options: argparse.Namespace) -> Iterator[Row]:
     for order in (1, 2, 3, 4):
-        encoded, _, _ = made(order, 2_000, 1.0, (4, 3, 5, 2, 3))
+        encoded, _, _ = make_table(order, 2_000, 1.0, (4, 3, 5, 2, 3))
         new = np.stack([np.random.default_rng(9).integers(0, level + 1, 2_000) for level in encoded.levels])
-        model = fitted(encoded, order)
-        found = purify(model, encoded)
-        away = []
+        model = fit_hlr(encoded, order)
+        effects = purify(model, encoded)
+        deviations = []
         for codes in (encoded.codes, new.astype(np.uint8)):
             scores = model.scores(codes)
-            away.append(float(np.abs(found.scores(codes) - scores + scores.mean(axis=1, keepdims=True)).max()))
-        share = abs(float(found.importance(encoded)[:, 0].sum()) - 1.0)
+            deviations.append(float(np.abs(effects.scores(codes) - scores + scores.mean(axis=1, keepdims=True)).max()))
+        share = abs(float(effects.importance(encoded)[:, 0].sum()) - 1.0)
         yield {
             "order": order,
-            "training": away[0],
-            "new": away[1],
+            "training": deviations[0],
+            "new": deviations[1],
             "shares": share,
-            "left": float(found.residual_means.max()),
+            "left": float(effects.residual_means.max()),
         }
 
 
 def _null(options: argparse.Namespace) -> Iterator[Row]:
     for n in (1_000, 4_000):
-        p = np.concatenate([_tested(made(seed, n, 0.0)[0])["p"] for seed in range(options.tables)])
+        p = np.concatenate([_tested(make_table(seed, n, 0.0)[0])["p"] for seed in range(options.tables)])
         yield {
             "rows": n,
             "tests": len(p),
@@ -115,19 +117,19 @@ def _null(options: argparse.Namespace) -> Iterator[Row]:
 
 
 def _tested(encoded: Encoded) -> pd.DataFrame:
-    return lacking(fitted(encoded, 1).scores(encoded.codes), encoded, PAIRS, n_jobs=1)
+    return lacking(fit_hlr(encoded, 1).scores(encoded.codes), encoded, PAIRS, n_jobs=1)
 
 
 def _power(options: argparse.Namespace) -> Iterator[Row]:
     for n, strength in ((1_000, 0.3), (1_000, 0.6), (4_000, 0.15), (4_000, 0.3), (4_000, 0.6)):
         alarms, predicted, actual = [], [], []
         for seed in range(options.tables // 4):
-            whole = made(seed, n + 20_000, strength)[0]
-            encoded, other = whole.take(np.arange(n)), whole.take(np.arange(n, n + 20_000))
-            own = _tested(encoded).iloc[0]
-            alarms.append(own["p"] < 0.05)
-            predicted.append(own["gain"])
-            actual.append(_loss(fitted(encoded, 1), other) - _loss(_with_pair(encoded), other))
+            whole = make_table(seed, n + 20_000, strength)[0]
+            encoded, test_rows = whole.take(np.arange(n)), whole.take(np.arange(n, n + 20_000))
+            pair_test = _tested(encoded).iloc[0]
+            alarms.append(pair_test["p"] < 0.05)
+            predicted.append(pair_test["gain"])
+            actual.append(_loss(fit_hlr(encoded, 1), test_rows) - _loss(_with_pair(encoded), test_rows))
         yield {
             "rows": n, "strength": strength, "p < .05": float(np.mean(alarms)), "predicted": float(np.mean(predicted)),
             "actual": float(np.mean(actual)), "correlation": float(np.corrcoef(predicted, actual)[0, 1]),
@@ -140,7 +142,7 @@ def _with_pair(encoded: Encoded) -> LinearModel:
     codes = np.vstack([encoded.codes, (first * encoded.levels[1] + second).astype(np.uint8)])
     levels = np.append(encoded.levels, encoded.levels[0] * encoded.levels[1])
     names = (*encoded.names, "pair")
-    return fitted(Encoded(codes, encoded.y, encoded.weights, levels, encoded.classes, names), 1)
+    return fit_hlr(Encoded(codes, encoded.y, encoded.weights, levels, encoded.classes, names), 1)
 
 
 def _loss(model: LinearModel, rows: Encoded) -> float:
@@ -154,22 +156,23 @@ def _loss(model: LinearModel, rows: Encoded) -> float:
 
 def _coverage(options: argparse.Namespace) -> Iterator[Row]:
     for n in (1_000, 4_000):
-        held: dict[int, list[bool]] = {1: [], 2: []}
+        is_covered: dict[int, list[bool]] = {1: [], 2: []}
         for seed in range(options.bands):
-            encoded, tables, shares = made(seed, n, 0.6)
+            encoded, tables, shares = make_table(seed, n, 0.6)
             frame = pd.DataFrame(encoded.codes.T.astype(str), columns=list(encoded.names)).astype("category")
             study = alrviz.effect_bands(
                 Dataset.from_arrays(frame, encoded.y), alrviz.Recipe("hlr", order=2, alpha=0.1), holdout=0.0,
                 n_jobs=1, seed=seed,
             ).run()  # fmt: skip
-            true, found = _truth(tables, shares), study.interactions
-            assert found is not None
-            for name in found.names:
-                own, columns = study.effects(name, of="1", against="0"), name.split(" & ")
-                for line in own.itertuples():
-                    key = tuple(zip((int(one[1:]) for one in columns), map(int, line.levels.split(" & ")), strict=True))
-                    held[len(columns)].append(line.low <= true[key] <= line.high)
-        yield {"rows": n, "main effects": float(np.mean(held[1])), "pairs": float(np.mean(held[2]))}
+            true, interactions = _truth(tables, shares), study.interactions
+            assert interactions is not None
+            for name in interactions.names:
+                effects, columns = study.effects(name, of="1", against="0"), name.split(" & ")
+                for line in effects.itertuples():
+                    levels = map(int, line.levels.split(" & "))
+                    key = tuple(zip((int(column[1:]) for column in columns), levels, strict=True))
+                    is_covered[len(columns)].append(line.low <= true[key] <= line.high)
+        yield {"rows": n, "main effects": float(np.mean(is_covered[1])), "pairs": float(np.mean(is_covered[2]))}
 
 
 def _truth(tables: dict[Any, Any], shares: Any) -> dict[Any, float]:
@@ -184,11 +187,11 @@ def _truth(tables: dict[Any, Any], shares: Any) -> dict[Any, float]:
     model = LinearModel(space, np.arange(space.n_cells), phi, np.zeros(2))
     y, names = np.arange(len(weights)) % 2, tuple("abcd")
     rows = Encoded(grid.astype(np.uint8), y, weights, np.array(LEVELS), np.arange(2), names)
-    found = purify(model, rows)
-    effects = found.of_rows(rows.codes)
+    pure = purify(model, rows)
+    effects = pure.of_rows(rows.codes)
     return {
         tuple((j, int(grid[j, i])) for j in columns): float(effects[i, t, 1] - effects[i, t, 0])
-        for t, columns in enumerate(found.space.members)
+        for t, columns in enumerate(pure.space.members)
         for i in range(len(weights))
     }
 
@@ -206,21 +209,21 @@ def _speed(options: argparse.Namespace) -> Iterator[Row]:
         times: dict[str, list[float]] = {"effects": [], "importance": [], "mute": [], "row": []}
         for _ in range(options.repeats):
             begin = time.perf_counter()
-            found = alrviz.interactions(run)
+            interactions = alrviz.interactions(run)
             times["effects"].append(time.perf_counter() - begin)
-            best = _timed(times["importance"], found.importance).index
-            found.mute(best[0])
-            _timed(times["mute"], lambda found=found, best=best: found.mute(best[1]))
-            _timed(times["row"], lambda found=found: found.row(1))
-        yield {"set": name, "rows": found.encoded.n_rows, "tuples": len(found.names),
-               **{what: float(np.median(seconds)) for what, seconds in times.items()}}  # fmt: skip
+            best = _timed(times["importance"], interactions.importance).index
+            interactions.mute(best[0])
+            _timed(times["mute"], lambda interactions=interactions, best=best: interactions.mute(best[1]))
+            _timed(times["row"], lambda interactions=interactions: interactions.row(1))
+        yield {"set": name, "rows": interactions.encoded.n_rows, "tuples": len(interactions.names),
+               **{part: float(np.median(seconds)) for part, seconds in times.items()}}  # fmt: skip
 
 
 def _timed(seconds: list[float], work: Any) -> Any:
     begin = time.perf_counter()
-    found = work()
+    result = work()
     seconds.append(time.perf_counter() - begin)
-    return found
+    return result
 
 
 def _ebm(options: argparse.Namespace) -> Iterator[Row]:
@@ -232,18 +235,18 @@ def _ebm(options: argparse.Namespace) -> Iterator[Row]:
     for name in options.sets or EBM:
         data = load_set(options.data, name)
         splits = split_holdout(data.y, 0.3, 0)
-        train, held = splits.train, splits.test
+        train, test_rows = splits.train, splits.test
         if options.train_rows is not None and options.train_rows < len(train):
             train = train[split_holdout(data.y[train], options.train_rows / len(train), 0).test]
-        for what, model in (
+        for model_name, model in (
             ("hlr", alrviz.HLRClassifier(order=2, alpha=1.0)), ("auto", alrviz.AutoClassifier()),
             ("ebm", ExplainableBoostingClassifier(random_state=0)),
         ):  # fmt: skip
             begin = time.perf_counter()
             model.fit(data.X.iloc[train], data.y[train])
             seconds = time.perf_counter() - begin
-            loss = log_loss(data.y[held], model.predict_proba(data.X.iloc[held]), labels=model.classes_)
-            yield {"set": name, "rows": len(train), "model": what, "seconds": seconds, "log loss": float(loss),
+            loss = log_loss(data.y[test_rows], model.predict_proba(data.X.iloc[test_rows]), labels=model.classes_)
+            yield {"set": name, "rows": len(train), "model": model_name, "seconds": seconds, "log loss": float(loss),
                    "pairs": "; ".join(_pairs(model, data, train))}  # fmt: skip
 
 
@@ -252,8 +255,8 @@ def _pairs(model: Any, data: Any, train: Any) -> list[str]:
     if hasattr(model, "term_importances"):
         ranked = sorted(zip(model.term_importances(), model.term_names_, strict=True), reverse=True)
         return [name for _, name in ranked if " & " in name][:5]
-    own = Dataset.from_arrays(data.X.iloc[train], data.y[train])
-    table = alrviz.interactions(model, own).importance()
+    dataset = Dataset.from_arrays(data.X.iloc[train], data.y[train])
+    table = alrviz.interactions(model, dataset).importance()
     return [str(name) for name in table[table["order"] == 2].index[:5]]
 
 

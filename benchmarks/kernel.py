@@ -25,11 +25,11 @@ from benchmarks._passes import Ready, ready
 from benchmarks._sets import COVERTYPE, FULL_COVERTYPE, encoder_of, load_set, made_rows, repeated
 from benchmarks._tools import Row, reached, seconds, show, taking_turns
 
-WITHIN, OF_GATHERS, OF_PASSES = 0.10, 3.0, 10.0
+MAX_SECONDS, GATHER_RATIO, PASS_RATIO = 0.10, 3.0, 10.0
 
 
 @dataclass(frozen=True)
-class Measured:
+class PassTimes:
     """Median seconds of a pass (the least, and summed over processors), of its parts, and of what goes before it."""
 
     whole: float
@@ -54,20 +54,20 @@ def tables_of(options: argparse.Namespace) -> Iterator[tuple[str, Encoded]]:
     for name in options.sets:
         dataset = load_set(options.data, name)
         rows = options.rows if name == COVERTYPE else dataset.n_rows
-        for how, encoder in (("20 quantiles", encoder_of(name)), ("MDL", Encoder())):
-            if how == "MDL" or name == COVERTYPE:
+        for cuts, encoder in (("20 quantiles", encoder_of(name)), ("MDL", Encoder())):
+            if cuts == "MDL" or name == COVERTYPE:
                 encoded = encoder.fit(dataset.X, dataset.y).encode(dataset.X, dataset.y)
-                yield f"{name}, {how}", repeated(encoded, rows)
+                yield f"{name}, {cuts}", repeated(encoded, rows)
 
 
-def measure(encoded: Encoded, at_hand: Ready, options: argparse.Namespace) -> Measured:
+def measure(encoded: Encoded, at_hand: Ready, options: argparse.Namespace) -> PassTimes:
     """Time a pass and its parts, in turns."""
-    objective, cover, rows = at_hand.fit.objective, at_hand.covered.cover, at_hand.covered.rows
+    objective, cover, rows = at_hand.fit.objective, at_hand.covered_rows.cover, at_hand.covered_rows.rows
     w = np.random.default_rng(0).normal(0.0, 0.1, at_hand.fit.w0.shape)
     point = objective.value_grad(w)
     blocks, jobs = cover.blocks, rows.n_jobs
     cells = np.random.default_rng(1).normal(0.0, 0.1, (blocks.n_cells, rows.padded_width))
-    table, grad, z, out = (
+    table, grad, z, residual = (
         np.zeros((n, rows.padded_width)) for n in (blocks.n_joint, blocks.n_joint, rows.n_rows, rows.n_rows)
     )
     bias = np.zeros(rows.n_classes)
@@ -76,8 +76,8 @@ def measure(encoded: Encoded, at_hand: Ready, options: argparse.Namespace) -> Me
             lambda: objective.value_grad(w),
             lambda: blocks.expand(cells, table, jobs),
             lambda: rows.forward(blocks, table, bias, z),
-            lambda: rows.loss_and_residual(point.z, None, 0.0, point.z, out),
-            lambda: rows.scatter(blocks, out, grad),
+            lambda: rows.loss_and_residual(point.z, None, 0.0, point.z, residual),
+            lambda: rows.scatter(blocks, residual, grad),
             lambda: blocks.scatter_to_cells(grad, np.zeros_like(cells), jobs),
         ],
         options.repeats,
@@ -87,10 +87,12 @@ def measure(encoded: Encoded, at_hand: Ready, options: argparse.Namespace) -> Me
         objective.value_grad(w)
     processors = (time.process_time() - begin) / options.repeats
     plans = [ready(encoded, options.recipe, options.threads, merge=False) for _ in range(min(3, options.repeats))]
-    before = {what: median(getattr(p, what) for p in plans) for what in ("planning", "covering", "counting")}
+    preparation = {stage: median(getattr(p, stage) for p in plans) for stage in ("planning", "covering", "counting")}
     names = ("whole", "expand", "gather", "softmax", "scatter", "scatter_to_cells")
-    taken = {name: part.median for name, part in zip(names, parts, strict=True)}
-    return Measured(least=min(parts[0].seconds), processors=processors, objective=point.objective, **taken, **before)
+    part_seconds = {name: part.median for name, part in zip(names, parts, strict=True)}
+    return PassTimes(
+        least=min(parts[0].seconds), processors=processors, objective=point.objective, **part_seconds, **preparation
+    )
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,26 +108,26 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row a table."""
     warm(wide=False)
     options.recipe = recipe_of(options.order, 1.0)
-    found: list[Row] = []
+    rows: list[Row] = []
     for name, encoded in tables_of(options):
         at_hand = ready(encoded, options.recipe, options.threads, merge=False)
-        blocks = at_hand.covered.cover.blocks
-        found.append({
+        blocks = at_hand.covered_rows.cover.blocks
+        rows.append({
             "set": name, "rows": encoded.n_rows, "columns": encoded.n_columns, "classes": encoded.n_classes,
             "blocks": blocks.n_blocks, "joint": blocks.n_joint,
-            "cells": len(at_hand.covered.cover.index.seen),
+            "cells": len(at_hand.covered_rows.cover.index.seen),
             "threads": resolve_jobs(options.threads), **vars(measure(encoded, at_hand, options)),
         })  # fmt: skip
-        yield found[-1]
-    counted = ("rows", "columns", "blocks", "joint", "cells")
+        yield rows[-1]
+    counts = ("rows", "columns", "blocks", "joint", "cells")
     parts = ("whole", "least", "processors", "expand", "gather", "softmax", "scatter", "scatter_to_cells")
     show(
-        ((row["set"], *(f"{row[name]:,}" for name in counted), *(seconds(row[name]) for name in parts),
-          f"{row['objective']:.6g}") for row in found),
-        header=("table", *counted, "NLL + gradient", *parts[1:], "F"),
+        ((row["set"], *(f"{row[name]:,}" for name in counts), *(seconds(row[name]) for name in parts),
+          f"{row['objective']:.6g}") for row in rows),
+        header=("table", *counts, "NLL + gradient", *parts[1:], "F"),
     )  # fmt: skip
     print(f"\n{resolve_jobs(options.threads)} threads, medians of {options.repeats}; repeated rows are not merged")
-    for row in found:
+    for row in rows:
         _verdict(row)
 
 
@@ -133,8 +135,8 @@ def _verdict(row: Row) -> None:
     times, passes = row["whole"] / row["gather"], row["planning"] / row["whole"]
     with_keys = (row["planning"] + row["covering"]) / row["whole"]
     print(
-        f"{row['set']}: {reached(row['whole'], WITHIN)}; {_times(times, OF_GATHERS)} the gathers alone; planning "
-        f"{seconds(row['planning'])}, {_times(passes, OF_PASSES)} a pass ({with_keys:.1f} with keys and links)"
+        f"{row['set']}: {reached(row['whole'], MAX_SECONDS)}; {_times(times, GATHER_RATIO)} the gathers alone; planning"
+        f" {seconds(row['planning'])}, {_times(passes, PASS_RATIO)} a pass ({with_keys:.1f} with keys and links)"
     )
 
 

@@ -33,7 +33,7 @@ TIE = 0.002
 _COLOURS = {"adagrad": "#999999", "averaged": "#0072b2", "tron": "#d55e00", "lbfgs": "#cc79a7"}
 
 
-def opened(folder: Path | None, name: str, hands: int, cache: Path) -> Stream:
+def open_stream(folder: Path | None, name: str, hands: int, cache: Path) -> Stream:
     """Return a table of `folder`, or that of poker hands, read in batches; its codes go to `cache`."""
     if name == "poker":
         path = cache / "poker.parquet"
@@ -41,21 +41,21 @@ def opened(folder: Path | None, name: str, hands: int, cache: Path) -> Stream:
         frame.to_parquet(path)
         kinds = dict.fromkeys(frame.columns.drop("class"), "categorical")
         return open_table(path, "class", kinds=kinds, cache=cache)
-    found = data_file(folder, name)
-    if found is None:
+    source = data_file(folder, name)
+    if source is None:
         raise AlrvizError(f"{name} is read from a folder; expected --data DIR")
-    return open_table(found, "class", cache=cache)
+    return open_table(source, "class", cache=cache)
 
 
 def losses(stream: Stream, recipe: Recipe, passes: int, threads: int | None) -> Row:
     """Return rows, which learner ran, seconds of its steps, and held-out log losses after 1 to `passes` passes."""
     run = Run(stream, recipe, n_jobs=threads)
     steps = list(run.steps())
-    found: Row = {"rows": int(run.trace.rows), "learner": run.solver, "seconds": steps[-1].seconds}
+    figures: Row = {"rows": int(run.trace.rows), "learner": run.solver, "seconds": steps[-1].seconds}
     for budget in range(1, passes + 1):
-        within = [step for step in steps if 0 < step.passes - run.passes_before <= budget]
-        found[f"pass {budget}"] = within[-1].extra["heldout_log_loss"] if within else float("nan")
-    return found
+        budget_steps = [step for step in steps if 0 < step.passes - run.passes_before <= budget]
+        figures[f"pass {budget}"] = budget_steps[-1].extra["heldout_log_loss"] if budget_steps else float("nan")
+    return figures
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,33 +73,33 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     rows: list[Row] = []
     for name in options.sets:
         with TemporaryDirectory() as folder:
-            stream = opened(options.data, name, options.hands, Path(folder))
+            stream = open_stream(options.data, name, options.hands, Path(folder))
             for family, order, alpha in (CASES[k] for k in options.cases):
                 if order > FEWER.get(name, order):
                     continue
                 recipe = Recipe(family, order=order, max_iter=options.passes, tol=0.0, holdout=0.1)
                 recipe = recipe if alpha is None else recipe.replace(alpha=alpha)
                 case = f"{name}, {family} n={order}{', no penalty' if alpha == 0.0 else ''}"
-                own: list[Row] = []
-                while left := [name for name in LEARNERS if name not in {row["learner"] for row in own}]:
-                    learner = left[0] if own else "auto"  # one of the others
+                case_rows: list[Row] = []
+                while untried := [name for name in LEARNERS if name not in {row["learner"] for row in case_rows}]:
+                    learner = untried[0] if case_rows else "auto"  # one of the others
                     run = losses(stream, recipe.replace(solver=learner), options.passes, options.threads)
-                    own.append({"case": case, "auto": not own, **run})
-                    yield own[-1]
-                own.sort(key=lambda row: LEARNERS.index(row["learner"]))
-                rows += own
-                _show(own, options.passes)
+                    case_rows.append({"case": case, "auto": not case_rows, **run})
+                    yield case_rows[-1]
+                case_rows.sort(key=lambda row: LEARNERS.index(row["learner"]))
+                rows += case_rows
+                _show(case_rows, options.passes)
     _wins(rows, options.passes)
     if options.picture is not None:
         options.picture.write_text(picture(rows, options.passes), encoding="utf-8")
 
 
-def _show(own: list[Row], passes: int) -> None:
+def _show(case_rows: list[Row], passes: int) -> None:
     budgets = [f"pass {k}" for k in range(1, passes + 1)]
     show(
         ((row["learner"] + " (auto)" * row["auto"], *(f"{row[k]:.4f}" for k in budgets), f"{row['seconds']:.1f} s")
-         for row in own),
-        header=(f"{own[0]['case']}, {own[0]['rows']:,} rows", *budgets, "seconds"),
+         for row in case_rows),
+        header=(f"{case_rows[0]['case']}, {case_rows[0]['rows']:,} rows", *budgets, "seconds"),
     )  # fmt: skip
     print(flush=True)
 
@@ -110,18 +110,20 @@ def _wins(rows: list[Row], passes: int) -> None:
     best = {(case, k): np.nanmin([row[f"pass {k}"] for row in rows if row["case"] == case])
             for case in cases for k in range(1, passes + 1)}  # fmt: skip
     for learner in ("auto", *LEARNERS):
-        own = [row for row in rows if row["auto"] or learner != "auto" if learner in ("auto", row["learner"])]
-        near = sum(row[f"pass {k}"] <= best[row["case"], k] * (1.0 + TIE) for row in own for k in range(1, passes + 1))
+        learner_rows = [row for row in rows if row["auto"] or learner != "auto" if learner in ("auto", row["learner"])]
+        near = sum(
+            row[f"pass {k}"] <= best[row["case"], k] * (1.0 + TIE) for row in learner_rows for k in range(1, passes + 1)
+        )
         paper = {row["case"]: row for row in rows if row["learner"] == "adagrad"}
-        ahead = sum(row[f"pass {k}"] <= paper[row["case"]][f"pass {k}"] * (1.0 + TIE)
-                    for row in own for k in range(1, passes + 1))  # fmt: skip
-        print(f"{learner}: lowest or tied in {near}, at most adagrad's in {ahead} of {len(best)} cases and budgets")
+        as_low = sum(row[f"pass {k}"] <= paper[row["case"]][f"pass {k}"] * (1.0 + TIE)
+                    for row in learner_rows for k in range(1, passes + 1))  # fmt: skip
+        print(f"{learner}: lowest or tied in {near}, at most adagrad's in {as_low} of {len(best)} cases and budgets")
 
 
 def picture(rows: list[Row], passes: int, columns: int = 4) -> str:
     """Return the curves as SVG, a panel a case."""
     cases = list(dict.fromkeys(row["case"] for row in rows))
-    wide, high, left, top, head = 236, 170, 54, 30, 34
+    wide, high, margin, top, head = 236, 170, 54, 30, 34
     parts = []
     for number, learner in enumerate(LEARNERS):
         x = 14.0 + 120 * number
@@ -130,26 +132,28 @@ def picture(rows: list[Row], passes: int, columns: int = 4) -> str:
         text("held-out log loss against passes; thick: what auto takes", 14.0 + 120 * len(LEARNERS), 22, kind="quiet")
     )
     for place, case in enumerate(cases):
-        own = [row for row in rows if row["case"] == case]
-        values = [row[f"pass {k}"] for row in own for k in range(1, passes + 1)]
+        case_rows = [row for row in rows if row["case"] == case]
+        values = [row[f"pass {k}"] for row in case_rows for k in range(1, passes + 1)]
         low = float(np.nanmin(values))
-        most = max(low * 1.02, float(np.nanmax([row[f"pass {k}"] for row in own[:2] for k in range(1, passes + 1)])))
+        peak = max(
+            low * 1.02, float(np.nanmax([row[f"pass {k}"] for row in case_rows[:2] for k in range(1, passes + 1)]))
+        )
         x0, y0 = place % columns * wide, head + place // columns * high
-        inside = (x0 + left, y0 + top, wide - left - 14, high - top - 26)
+        frame = (x0 + margin, y0 + top, wide - margin - 14, high - top - 26)
 
-        def at(k: int, value: float, inside: tuple[float, ...] = inside, low: float = low, most: float = most):  # type: ignore[no-untyped-def]
-            share = min(1.0, (value - low) / (most - low))
-            return inside[0] + inside[2] * (k - 1) / max(1, passes - 1), inside[1] + inside[3] * (1.0 - share)
+        def locate(k: int, value: float, frame: tuple[float, ...] = frame, low: float = low, peak: float = peak):  # type: ignore[no-untyped-def]
+            share = min(1.0, (value - low) / (peak - low))
+            return frame[0] + frame[2] * (k - 1) / max(1, passes - 1), frame[1] + frame[3] * (1.0 - share)
 
         parts.append(text(case, x0 + 12, y0 + 18))
-        for value in (low, most):
-            _, y = at(1, value)
-            parts += [line((inside[0], inside[0] + inside[2]), (y, y)),
-                      text(f"{value:.3g}", inside[0] - 4, y + 4, kind="quiet", anchor="end")]  # fmt: skip
+        for value in (low, peak):
+            _, y = locate(1, value)
+            parts += [line((frame[0], frame[0] + frame[2]), (y, y)),
+                      text(f"{value:.3g}", frame[0] - 4, y + 4, kind="quiet", anchor="end")]  # fmt: skip
         for k in (1, passes):
-            parts.append(text(str(k), at(k, low)[0], y0 + high - 8, kind="quiet", anchor="middle"))
-        for row in own:
-            points = [at(k, row[f"pass {k}"]) for k in range(1, passes + 1) if np.isfinite(row[f"pass {k}"])]
+            parts.append(text(str(k), locate(k, low)[0], y0 + high - 8, kind="quiet", anchor="middle"))
+        for row in case_rows:
+            points = [locate(k, row[f"pass {k}"]) for k in range(1, passes + 1) if np.isfinite(row[f"pass {k}"])]
             path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
             parts.append(f'<polyline points="{path}" fill="none" stroke="{_COLOURS[row["learner"]]}" '
                          f'stroke-width="{3 if row["auto"] else 1.5}"/>')  # fmt: skip

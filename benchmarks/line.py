@@ -20,31 +20,31 @@ from alrviz.fitting.solvers import line_minimum
 from benchmarks._sets import encode_all, load_set
 from benchmarks._tools import Row, show
 
-WITHIN = (0.01, 0.001)
+MARGINS = (0.01, 0.001)
 
 
 @contextmanager
 def exactness(value: float) -> Iterator[None]:
     """Let searches be that exact."""
-    before = line_minimum.SLOPE_RATIO
+    previous = line_minimum.SLOPE_RATIO
     line_minimum.SLOPE_RATIO = value
     try:
         yield
     finally:
-        line_minimum.SLOPE_RATIO = before
+        line_minimum.SLOPE_RATIO = previous
 
 
 def course(encoded: Encoded, recipe: Recipe, exact: float) -> pd.DataFrame:
     """Return F, evaluations and processor seconds after each iteration."""
     run = Run.of(encoded, recipe, n_jobs=1)
-    seen: list[tuple[int, float, int, float]] = []
+    points: list[tuple[int, float, int, float]] = []
     with exactness(exact):
         begin = time.process_time()
         for step in run.steps():
-            if not seen:
+            if not points:
                 begin = time.process_time()
-            seen.append((step.index, step.objective, step.evaluations, time.process_time() - begin))
-    return pd.DataFrame(seen, columns=["iterations", "objective", "evaluations", "seconds"])
+            points.append((step.index, step.objective, step.evaluations, time.process_time() - begin))
+    return pd.DataFrame(points, columns=["iterations", "objective", "evaluations", "seconds"])
 
 
 def table_of(options: argparse.Namespace, name: str) -> Encoded:
@@ -76,23 +76,23 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
                                 max_iter=options.max_iter, tol=1e-9)  # fmt: skip
                 courses = {exact: course(encoded, recipe, exact) for exact in options.exact}
                 best = min(c.objective.min() for c in courses.values())
-                for exact, found in courses.items():
-                    rows.append((f"{name} {family} alpha {alpha:g}", f"{exact:g}", *_milestones(found, best)))
+                for exact, frame in courses.items():
+                    rows.append((f"{name} {family} alpha {alpha:g}", f"{exact:g}", *_milestones(frame, best)))
                     yield {"set": name, "family": family, "alpha": alpha, "exact": exact,
-                           "objective": found.objective.iloc[-1], "best": best,
-                           "evaluations": found.evaluations.iloc[-1], "seconds": found.seconds.iloc[-1]}  # fmt: skip
-    show(rows, header=("fit", "EXACT", *(f"{what} to {w:.1%}" for w in WITHIN for what in ("iter.", "eval.", "CPU s")),
+                           "objective": frame.objective.iloc[-1], "best": best,
+                           "evaluations": frame.evaluations.iloc[-1], "seconds": frame.seconds.iloc[-1]}  # fmt: skip
+    show(rows, header=("fit", "EXACT", *(f"{unit} to {w:.1%}" for w in MARGINS for unit in ("iter.", "eval.", "CPU s")),
                        "eval. an iter.", "F at the end over the best"))  # fmt: skip
 
 
-def _milestones(found: pd.DataFrame, best: float) -> list[str]:
+def _milestones(frame: pd.DataFrame, best: float) -> list[str]:
     cells = []
-    for within in WITHIN:
-        there = found[found.objective <= best * (1.0 + within)]
+    for margin in MARGINS:
+        reached = frame[frame.objective <= best * (1.0 + margin)]
         cells += (
-            [f"{there.iterations.iloc[0]}", f"{there.evaluations.iloc[0]}", f"{there.seconds.iloc[0]:.2f}"]
-            if len(there)
+            [f"{reached.iterations.iloc[0]}", f"{reached.evaluations.iloc[0]}", f"{reached.seconds.iloc[0]:.2f}"]
+            if len(reached)
             else ["-", "-", "-"]
         )
-    last = found.iloc[-1]
+    last = frame.iloc[-1]
     return [*cells, f"{last.evaluations / last.iterations:.2f}", f"{last.objective / best - 1.0:.1e}"]

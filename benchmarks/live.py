@@ -32,7 +32,7 @@ from alrviz.data.demos.games import poker_hand
 from alrviz.data.stream.table import open_table
 from alrviz.explorer.recipes.recipe_url import write_recipes
 from alrviz.fitting.recipe import Recipe
-from benchmarks._chromium import PATIENCE, beat, browser, kept_on, page_of, seconds_of, started, wait
+from benchmarks._chromium import PATIENCE, beat, browser, page_of, pin_processes, seconds_of, started, wait
 from benchmarks._server import Notes, Server, serving
 from benchmarks._sets import covertype, made_dataset
 from benchmarks._tools import Row, show
@@ -53,17 +53,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Findings:
-    """The table as it grows: what, the figure of every repeat, and what it is to reach."""
+    """The table as it grows: label, the figure of every repeat, and the value to reach."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
 
-    def add(self, what: str, values: list[float], reach: float | None = None, unit: str = "s") -> None:
-        """Add a line; NaN is what was not seen within the time for it."""
-        kept = [value for value in values if not np.isnan(value)]
-        middle = median(kept) if kept else np.nan
-        ends = {"least": min(kept, default=np.nan), "most": max(kept, default=np.nan)}
-        self.rows.append({"what": what, "median": middle, **ends, "unit": unit, "repeats": len(kept), "reach": reach})
+    def add(self, label: str, values: list[float], reach: float | None = None, unit: str = "s") -> None:
+        """Add a line; NaN stands for an event that did not come within its time."""
+        numbers = [value for value in values if not np.isnan(value)]
+        middle = median(numbers) if numbers else np.nan
+        ends = {"least": min(numbers, default=np.nan), "most": max(numbers, default=np.nan)}
+        self.rows.append(
+            {"what": label, "median": middle, **ends, "unit": unit, "repeats": len(numbers), "reach": reach}
+        )
 
     def show(self) -> None:
         """Print the table."""
@@ -81,24 +83,24 @@ def _figure(value: float, unit: str) -> str:
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row a figure."""
-    found = Findings()
+    findings = Findings()
     parts: dict[str, Callable[[Any, argparse.Namespace, Findings], None]] = {
-        "watching": watching, "race": race, "first": first, "tic-tac-toe": tic_tac_toe, "paint": paint,
+        "watching": watching, "race": race, "first": first_points, "tic-tac-toe": tic_tac_toe, "paint": paint,
         "drag": drag, "stream": stream,
     }  # fmt: skip
     for name in options.parts:
-        with ExitStack() as kept:
-            with kept_on(first=False) if name == "watching" else nullcontext():
-                chromium = kept.enter_context(browser())
+        with ExitStack() as stack:
+            with pin_processes(first=False) if name == "watching" else nullcontext():
+                chromium = stack.enter_context(browser())
             if chromium is None:
                 print("nothing measured: Playwright or Chromium is missing (pip install 'alrviz[bench]'; Debian: "
                       "apt-get install chromium; or: playwright install chromium)")  # fmt: skip
                 return
             print(f"{name} ...", flush=True)
-            parts[name](chromium, options, found)
+            parts[name](chromium, options, findings)
     print()
-    found.show()
-    yield from found.rows
+    findings.show()
+    yield from findings.rows
 
 
 def recipes_of(iterations: int, **params: Any) -> tuple[Recipe, ...]:
@@ -108,34 +110,34 @@ def recipes_of(iterations: int, **params: Any) -> tuple[Recipe, ...]:
     return tuple(plain.replace(family=family, **params) for family in ("lr", "alr"))
 
 
-def watching(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
+def watching(chromium: Any, options: argparse.Namespace, findings: Findings) -> None:
     """Time the same race alone and watched."""
     make = partial(made_dataset, options.made, 15, 6, 3)
-    alone, watched, blocked = [], [], []
-    with ExitStack() as kept:
-        with kept_on(first=True):
-            server = kept.enter_context(serving(make, recipes_of(ITERATIONS)))
+    alone_seconds, watched_seconds, blocked = [], [], []
+    with ExitStack() as stack:
+        with pin_processes(first=True):
+            server = stack.enter_context(serving(make, recipes_of(ITERATIONS)))
         server.ask("warm")
-        server.ask("alone")
+        server.ask("run_unwatched")
         # one page for all: to take apart those of visitors who have gone is no part of watching
-        page = kept.enter_context(page_of(chromium, server.url + "watched"))
+        page = stack.enter_context(page_of(chromium, server.url + "watched"))
         for _ in range(options.repeats):
-            alone.append(server.ask("alone"))
+            alone_seconds.append(server.ask("run_unwatched"))
             wait(page, "bench.button('Run')")
             server.ask("forget")
             page.evaluate("bench.press('Run')")
-            while not np.isfinite(server.ask("notes").begun):
+            while not np.isfinite(server.ask("notes").begin_time):
                 time.sleep(0.02)
-            watched.append(server.ask("together", 300.0))
+            watched_seconds.append(server.ask("together", 300.0))
             blocked.append(server.ask("notes").blocked)
-    found.add(f"two racers, {options.made:,} made rows, {ITERATIONS} iterations, one thread, alone", alone)
-    found.add("the same, watched", watched)
-    found.add("event loop blocked at the longest meanwhile", blocked, 0.05)
-    cost = median(np.divide(watched, alone)) - 1.0  # of neighbours: a machine drifts
-    found.add("so watching costs", [100.0 * cost], 5.0, "%")
+    findings.add(f"two racers, {options.made:,} made rows, {ITERATIONS} iterations, one thread, alone", alone_seconds)
+    findings.add("the same, watched", watched_seconds)
+    findings.add("event loop blocked at the longest meanwhile", blocked, 0.05)
+    cost = median(np.divide(watched_seconds, alone_seconds)) - 1.0  # of neighbours: a machine drifts
+    findings.add("so watching costs", [100.0 * cost], 5.0, "%")
 
 
-def race(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
+def race(chromium: Any, options: argparse.Namespace, findings: Findings) -> None:
     """Watch a race, and stop it."""
     if options.data is None:
         make: Callable[[], Any] = partial(made_dataset, options.made, 30, 6, 7)
@@ -154,47 +156,47 @@ def race(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
                 server.ask("forget")
                 page.evaluate("bench.follow()")
                 time.sleep(options.seconds + 0.37 * turn)
-                notes, seen = server.ask("notes"), page.evaluate("bench.seen")
+                notes, drawn_points = server.ask("notes"), page.evaluate("bench.seen")
                 answers.append(beat(page))
                 stops.append(seconds_of(page.evaluate(f"bench.pressed('Stop', '^stopped', {PATIENCE})")))
-                delays += delays_of(notes, seen)
+                delays += delays_of(notes, drawn_points)
                 rates.append(rate_of(notes))
                 blocked.append(notes.blocked)
-    found.add(f"{name}: steps of each racer", rates, unit="a second")
-    found.add(f"{name}: from a step to its point", delays, 0.25)
-    found.add(f"{name}: event loop blocked at the longest", blocked, 0.05)
-    found.add(f"{name}: from Stop to its word", stops, 0.2)
-    found.add("an empty request beside it", answers)
+    findings.add(f"{name}: steps of each racer", rates, unit="a second")
+    findings.add(f"{name}: from a step to its point", delays, 0.25)
+    findings.add(f"{name}: event loop blocked at the longest", blocked, 0.05)
+    findings.add(f"{name}: from Stop to its word", stops, 0.2)
+    findings.add("an empty request beside it", answers)
 
 
-def delays_of(notes: Notes, seen: list[Any]) -> list[float]:
+def delays_of(notes: Notes, drawn_points: list[Any]) -> list[float]:
     """Return the seconds from each step to the moment its racer's point was on the screen.
 
     Racers' names in the picture begin with their labels.
     """
-    made = {(label, index): at for label, index, at in notes.steps}
-    own = [(name.split()[0], index, at / 1000.0) for name, index, at in seen]
-    return [at - made[label, index] for label, index, at in own if (label, index) in made]
+    step_times = {(label, index): seconds for label, index, seconds in notes.steps}
+    points = [(name.split()[0], index, milliseconds / 1000.0) for name, index, milliseconds in drawn_points]
+    return [seconds - step_times[label, index] for label, index, seconds in points if (label, index) in step_times]
 
 
 def rate_of(notes: Notes) -> float:
     """Return the steps a second of each racer."""
-    times = sorted(at for _, _, at in notes.steps)
+    times = sorted(seconds for _, _, seconds in notes.steps)
     racers = len({label for label, _, _ in notes.steps})
     return (len(times) - 1) / (times[-1] - times[0]) / racers if len(times) > 1 else 0.0
 
 
-def first(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
+def first_points(chromium: Any, options: argparse.Namespace, findings: Findings) -> None:
     """Time the first point of a live race, kernels kept on disk and never compiled."""
     with serving(None) as server:
         server.ask("warm")
-        taken = [_first_point(chromium, server) for _ in range(options.repeats)]
-    found.add("first live point of a race, kernels kept on disk", taken, 1.0)
-    taken = []
+        latencies = [_first_point(chromium, server) for _ in range(options.repeats)]
+    findings.add("first live point of a race, kernels kept on disk", latencies, 1.0)
+    latencies = []
     for _ in range(max(1, options.repeats // 2)):
         with TemporaryDirectory(ignore_cleanup_errors=True) as folder, serving(None, NUMBA_CACHE_DIR=folder) as server:
-            taken.append(_first_point(chromium, server, eager=True))
-    found.add("first live point of a race, never compiled, run as soon as it can be", taken, 8.0)
+            latencies.append(_first_point(chromium, server, eager=True))
+    findings.add("first live point of a race, never compiled, run as soon as it can be", latencies, 8.0)
 
 
 def _first_point(chromium: Any, server: Server, eager: bool = False) -> float:
@@ -202,14 +204,14 @@ def _first_point(chromium: Any, server: Server, eager: bool = False) -> float:
     with page_of(chromium, f"{server.url}explorer?racers={write_recipes(recipes_of(200))}") as page:
         wait(page, "true")
         page.evaluate("bench.follow()")
-        begun = started(page, server, eager)
-        wait(page, f"bench.seen.some(([, , at]) => at > {begun})")
-        return (min(at for _, _, at in page.evaluate("bench.seen") if at > begun) - begun) / 1000.0
+        start = started(page, server, eager)
+        wait(page, f"bench.seen.some(([, , at]) => at > {start})")
+        return (min(ms for _, _, ms in page.evaluate("bench.seen") if ms > start) - start) / 1000.0
 
 
-def tic_tac_toe(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
+def tic_tac_toe(chromium: Any, options: argparse.Namespace, findings: Findings) -> None:
     """Time a click on Run until the finished trace is on the screen."""
-    taken = []
+    latencies = []
     with serving(None) as server:
         server.ask("warm")
         for _ in range(options.repeats):
@@ -217,11 +219,11 @@ def tic_tac_toe(chromium: Any, options: argparse.Namespace, found: Findings) -> 
                 server.ask("forget")
                 started(page, server)
                 wait(page, "bench.says('^ended$')")  # its first race: all is prepared
-                taken.append(seconds_of(page.evaluate(f"bench.again('Run', '^ended$', {PATIENCE})")))
-    found.add("tic-tac-toe, n = 2: from Run to the finished trace", taken, 0.3)
+                latencies.append(seconds_of(page.evaluate(f"bench.again('Run', '^ended$', {PATIENCE})")))
+    findings.add("tic-tac-toe, n = 2: from Run to the finished trace", latencies, 0.3)
 
 
-def paint(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
+def paint(chromium: Any, options: argparse.Namespace, findings: Findings) -> None:
     """Time the first screen with the recorded race in it."""
     painted = (
         "bench.until(() => bench.drawn() && Math.max(...Object.values(bench.last())) > 0, performance.timeOrigin, "
@@ -230,17 +232,17 @@ def paint(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
     warm: list[float] = []
     for _ in range(max(1, options.repeats // 2)):
         with serving(None) as server:
-            for taken in (cold, warm, warm):
+            for latencies in (cold, warm, warm):
                 with page_of(chromium, server.url + "explorer") as page:
                     wait(page, "true")
-                    taken.append(seconds_of(page.evaluate(f"{painted}{PATIENCE})")))
-    found.add("first paint with the recorded curve, a server's first page", cold, 3.0)
-    found.add("first paint with the recorded curve, later pages", warm, 3.0)
+                    latencies.append(seconds_of(page.evaluate(f"{painted}{PATIENCE})")))
+    findings.add("first paint with the recorded curve, a server's first page", cold, 3.0)
+    findings.add("first paint with the recorded curve, later pages", warm, 3.0)
 
 
-def drag(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
+def drag(chromium: Any, options: argparse.Namespace, findings: Findings) -> None:
     """Time how the levels of a search follow the line t, key by key."""
-    taken, notes = [], []
+    latencies, notes = [], []
     make = partial(made_dataset, 5_000, 40, 3, 2)
     with serving(make) as server, page_of(chromium, server.url + "explorer?page=selection&of=hsalr_o3") as page:
         wait(page, "bench.says('^Of 9,880 triples .* kept')", 3 * PATIENCE)
@@ -250,36 +252,37 @@ def drag(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
             page.evaluate(f"bench.listen('alrviz-tuples', {PATIENCE})")
             server.ask("forget")
             page.keyboard.press("ArrowLeft")
-            taken.append(seconds_of(page.evaluate("bench.answer.ms")))
+            latencies.append(seconds_of(page.evaluate("bench.answer.ms")))
             notes.append(server.ask("notes"))
-    found.add("9,880 triples: from a key on the line t to the picture", taken, 0.2)
-    _loop("9,880 triples", notes, found)
+    findings.add("9,880 triples: from a key on the line t to the picture", latencies, 0.2)
+    _loop("9,880 triples", notes, findings)
 
 
-def stream(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
+def stream(chromium: Any, options: argparse.Namespace, findings: Findings) -> None:
     """Note how late the event loop is while all rows of a table larger than memory are fitted."""
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         make = partial(open_table, poker_hands(folder, options.hands), "class")
         address = "explorer?page=selection&on=all&of=hsalr_o2"
         with serving(make) as server, page_of(chromium, server.url + address) as page:
             server.ask("warm")
-            with page_of(chromium, server.url + "explorer?data=waveform") as other:
-                wait(other, "bench.says('^ended$')", 3 * PATIENCE)  # its first race: to build a page is no part of this
+            with page_of(chromium, server.url + "explorer?data=waveform") as other_page:
+                # The first race of this page: building a page is no part of what is timed.
+                wait(other_page, "bench.says('^ended$')", 3 * PATIENCE)
                 wait(page, "bench.button('Run') && bench.says('per iteration')", 3 * PATIENCE)
                 page.evaluate("bench.press('Run')")
                 wait(page, "bench.button('Pause')")
                 notes: list[Notes] = []
                 while page.evaluate("Boolean(bench.button('Pause'))") and len(notes) < 60:
                     server.ask("forget")
-                    other.evaluate("bench.press('Run')")
+                    other_page.evaluate("bench.press('Run')")
                     time.sleep(options.seconds / 3)
                     notes.append(server.ask("notes"))
-    _loop(f"{options.hands:,} rows gone over, another visitor races", notes, found)
+    _loop(f"{options.hands:,} rows gone over, another visitor races", notes, findings)
 
 
-def _loop(name: str, notes: list[Notes], found: Findings) -> None:
-    found.add(f"{name}: event loop blocked at the longest", [each.blocked for each in notes], 0.05)
-    found.add(f"{name}: of that, its own work", [each.worked for each in notes], 0.05)
+def _loop(name: str, notes: list[Notes], findings: Findings) -> None:
+    findings.add(f"{name}: event loop blocked at the longest", [note.blocked for note in notes], 0.05)
+    findings.add(f"{name}: of that, its own work", [note.worked for note in notes], 0.05)
 
 
 def poker_hands(folder: str, rows: int) -> Path:

@@ -20,7 +20,7 @@ COLUMNS = 10
 CLASSES = 7
 
 
-def made(rows: int, seed: int = 0) -> tuple[list[str], np.ndarray, np.ndarray]:
+def make_table(rows: int, seed: int = 0) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Return names, values (rows x 10) and classes of a made table with Covertype's shape and class shares."""
     random = np.random.default_rng(seed)
     y = random.choice(CLASSES, size=rows, p=np.array([365, 488, 62, 5, 16, 30, 34]) / 1000).astype(np.int32)
@@ -33,7 +33,7 @@ def read(options: argparse.Namespace) -> tuple[list[str], np.ndarray, np.ndarray
     """Return names, values and classes of the table the options ask for."""
     path = data_file(options.data, "covtype-sample")
     if path is None:
-        return made(options.rows)
+        return make_table(options.rows)
     frame = pd.read_csv(path)
     rows = np.resize(np.arange(len(frame)), options.rows)
     names = list(frame.columns[:COLUMNS])

@@ -25,11 +25,11 @@ from benchmarks._tools import Row, mib, reached, seconds, show
 
 MOST_BYTES = 4 * 2**30
 FITS = {COVERTYPE: 3, "adult": 4}
-FIRST_WITHIN, EACH_WITHIN = 20.0, 3.0
+MAX_FIRST_SECONDS, MAX_ITERATION_SECONDS = 20.0, 3.0
 
 
 @dataclass(frozen=True)
-class Measured:
+class FitCost:
     """One fit: seconds to the first iteration and of each, bytes, the cells seen and F at the end."""
 
     rows: int
@@ -48,7 +48,7 @@ class Measured:
     outcome: str
 
 
-def measure(folder: Path | None, name: str, order: int, options: argparse.Namespace) -> Measured:
+def measure(folder: Path | None, name: str, order: int, options: argparse.Namespace) -> FitCost:
     """Fit, and watch time and memory."""
     encoded = made_rows(5000, 8, 5, 3) if folder is None else speed_rows(folder, name)
     warm(wide=False)
@@ -60,15 +60,15 @@ def measure(folder: Path | None, name: str, order: int, options: argparse.Namesp
     for _ in run.steps():
         if time.perf_counter() - begin > options.limit:
             run.stop()
-    return _measured(encoded, order, run, peak.growth, first)
+    return _fit_cost(encoded, order, run, peak.growth, first)
 
 
-def _measured(encoded: Encoded, order: int, run: Run, size: int, first: float) -> Measured:
+def _fit_cost(encoded: Encoded, order: int, run: Run, size: int, first: float) -> FitCost:
     assert run.tables is not None
     assert run.estimate is not None
     steps = list(run.trace.since(0))
-    each = np.diff([step.seconds for step in steps])
-    return Measured(
+    iteration_seconds = np.diff([step.seconds for step in steps])
+    return FitCost(
         rows=encoded.n_rows,
         classes=encoded.n_classes,
         tuples=CellSpace(encoded.levels, order).n_tuples,
@@ -76,8 +76,8 @@ def _measured(encoded: Encoded, order: int, run: Run, size: int, first: float) -
         estimated_bytes=run.estimate.cost.bytes,
         bytes=size,
         first=first,
-        each=median(each) if len(each) else np.nan,
-        most=max(each, default=np.nan),
+        each=median(iteration_seconds) if len(iteration_seconds) else np.nan,
+        most=max(iteration_seconds, default=np.nan),
         iterations=steps[-1].index,
         solver=run.recipe.solver,
         start=steps[0].objective,
@@ -103,20 +103,20 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         for order in options.orders or [FITS.get(name, 3)]:
             answer = in_child(measure, options.data, name, order, options, limit=2.0 * options.limit + 60.0)
             label = f"{name}, order {order}"
-            yield {"set": name, "order": order, "alpha": options.alpha, "refused": answer.refused} | (
+            yield {"set": name, "order": order, "alpha": options.alpha, "refused": answer.reason} | (
                 asdict(answer.value) if answer.value else {}
             )
             if not answer.value:
-                verdicts += [f"{label}: {answer.refused}"]
+                verdicts += [f"{label}: {answer.reason}"]
                 continue
-            found: Measured = answer.value
-            rows.append((label, f"{found.rows:,}", f"{found.tuples:,}", f"{found.cells:,} x {found.classes}",
-                         mib(found.bytes), mib(found.estimated_bytes), seconds(found.first), seconds(found.each),
-                         seconds(found.most), found.iterations, found.solver,
-                         f"{found.start:.1f} .. {found.objective:.4f}", found.outcome.split(":")[0]))  # fmt: skip
+            cost: FitCost = answer.value
+            rows.append((label, f"{cost.rows:,}", f"{cost.tuples:,}", f"{cost.cells:,} x {cost.classes}",
+                         mib(cost.bytes), mib(cost.estimated_bytes), seconds(cost.first), seconds(cost.each),
+                         seconds(cost.most), cost.iterations, cost.solver,
+                         f"{cost.start:.1f} .. {cost.objective:.4f}", cost.outcome.split(":")[0]))  # fmt: skip
             verdicts += [
-                f"{label}: memory {reached(found.bytes / 2**30, MOST_BYTES / 2**30, 'GiB')}; first iteration "
-                f"{reached(found.first, FIRST_WITHIN)}; then each {reached(found.each, EACH_WITHIN)}"
+                f"{label}: memory {reached(cost.bytes / 2**30, MOST_BYTES / 2**30, 'GiB')}; first iteration "
+                f"{reached(cost.first, MAX_FIRST_SECONDS)}; then each {reached(cost.each, MAX_ITERATION_SECONDS)}"
             ]
     if rows:
         show(

@@ -96,9 +96,9 @@ def click(page: Any, title: str, quiet: float) -> dict[str, Any]:
     deadline = time.monotonic() + MAX_CLICK_SECONDS
     while time.monotonic() < deadline:
         time.sleep(0.1)
-        now, last_end = page.evaluate("[performance.now(), visit.lastEnd()]")
+        clock, last_end = page.evaluate("[performance.now(), visit.lastEnd()]")
         is_open = page.evaluate(f"document.title.startsWith({title!r}) && !bench.says('^Opening ')")
-        if is_open and now - max(last_end, begin) > 1e3 * quiet:
+        if is_open and clock - max(last_end, begin) > 1e3 * quiet:
             break
     tasks = page.evaluate(f"visit.since({begin})")
     return {

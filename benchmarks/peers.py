@@ -25,15 +25,15 @@ from benchmarks._tools import Row
 from benchmarks._vowpal import to_loss
 
 PARTS = ("each", "target", "loss")
-EACH = ("adult", "connect-4", "covtype-sample")
-ALL = (*EACH, "poker-hand-125k", "census-income", "letter-recognition")
+ITERATION_SETS = ("adult", "connect-4", "covtype-sample")
+ALL_SETS = (*ITERATION_SETS, "poker-hand-125k", "census-income", "letter-recognition")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add parts, sets, the shape of the made table, penalty and limits."""
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="which parts (default: all)")
-    parser.add_argument("--sets", nargs="*", metavar="SET", help=f"read with --data (default: {', '.join(ALL)}; of the "
-                        f"first part {', '.join(EACH)})")  # fmt: skip
+    parser.add_argument("--sets", nargs="*", metavar="SET", help=f"read with --data (default: {', '.join(ALL_SETS)}; "
+                        f"of the first part {', '.join(ITERATION_SETS)})")  # fmt: skip
     parser.add_argument("--rows", type=int, default=50_000, help="rows of the made table (default: 50000)")
     parser.add_argument("--columns", type=int, default=15, help="its columns (default: 15)")
     parser.add_argument("--levels", type=int, default=10, help="its levels per column (default: 10)")
@@ -66,18 +66,18 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         options.rows, options.repeats, options.minutes = min(options.rows, 5000), 1, 0.5
         options.limit = options.peer_limit = 5.0
     print(f"order {options.order}, penalty on phi, from zero, {resolve_jobs(None)} threads\n", flush=True)
-    made = made_rows(options.rows, options.columns, options.levels, options.classes)
+    made_table = made_rows(options.rows, options.columns, options.levels, options.classes)
     name = f"made, {options.columns} columns of {options.levels} levels"
     if "each" in options.parts:
-        yield from per_iteration(name, made, options)
-        for chosen in sets_of(options, EACH):
-            yield from per_iteration(chosen, speed_rows(options.data, chosen), options)
+        yield from per_iteration(name, made_table, options)
+        for set_name in sets_of(options, ITERATION_SETS):
+            yield from per_iteration(set_name, speed_rows(options.data, set_name), options)
     if "target" in options.parts:
-        for chosen, encoded in _tables(options, name, made):
-            yield from to_target(chosen, encoded, options)
+        for set_name, encoded in _tables(options, name, made_table):
+            yield from to_target(set_name, encoded, options)
     if "loss" in options.parts:
-        for chosen, (train, held) in _halves(options, name, made):
-            yield from to_loss(chosen, train, held, options)
+        for set_name, (train, validation) in _halves(options, name, made_table):
+            yield from to_loss(set_name, train, validation, options)
 
 
 def sets_of(options: argparse.Namespace, default: tuple[str, ...]) -> tuple[str, ...]:
@@ -87,18 +87,20 @@ def sets_of(options: argparse.Namespace, default: tuple[str, ...]) -> tuple[str,
     return tuple(options.sets if options.sets is not None else ("adult",) if options.quick else default)
 
 
-def _tables(options: argparse.Namespace, name: str, made: Encoded) -> Iterator[tuple[str, Encoded]]:
-    chosen = sets_of(options, ALL)
-    if not chosen:
-        yield name, made
-    for one in chosen:
-        yield one, speed_rows(options.data, one)
+def _tables(options: argparse.Namespace, name: str, made_table: Encoded) -> Iterator[tuple[str, Encoded]]:
+    set_names = sets_of(options, ALL_SETS)
+    if not set_names:
+        yield name, made_table
+    for set_name in set_names:
+        yield set_name, speed_rows(options.data, set_name)
 
 
-def _halves(options: argparse.Namespace, name: str, made: Encoded) -> Iterator[tuple[str, tuple[Encoded, Encoded]]]:
-    chosen = sets_of(options, ALL)
-    if not chosen:
-        cut = round(0.7 * made.n_rows)
-        yield name, (made.take(np.arange(cut)), made.take(np.arange(cut, made.n_rows)))
-    for one in chosen:
-        yield one, train_and_held(load_set(options.data, one), encoder_of(one))
+def _halves(
+    options: argparse.Namespace, name: str, made_table: Encoded
+) -> Iterator[tuple[str, tuple[Encoded, Encoded]]]:
+    set_names = sets_of(options, ALL_SETS)
+    if not set_names:
+        cut = round(0.7 * made_table.n_rows)
+        yield name, (made_table.take(np.arange(cut)), made_table.take(np.arange(cut, made_table.n_rows)))
+    for set_name in set_names:
+        yield set_name, train_and_held(load_set(options.data, set_name), encoder_of(set_name))

@@ -49,12 +49,12 @@ def methods(name: str) -> dict[str, Any]:
         make_column_transformer((OneHotEncoder(handle_unknown="ignore"), texts), (StandardScaler(), numbers)),
         LogisticRegression(max_iter=20),
     )
-    ours = {"lr n=1": (LRClassifier, 1), "lr n=2": (LRClassifier, 2), "alr n=2": (ALRClassifier, 2)}
+    our_models = {"lr n=1": (LRClassifier, 1), "lr n=2": (LRClassifier, 2), "alr n=2": (ALRClassifier, 2)}
     if name != COVERTYPE:
-        ours["lr n=3"] = (LRClassifier, 3)
-    found: dict[str, Any] = {key: cls(order=n, max_iter=10, **cuts) for key, (cls, n) in ours.items()}
-    found |= {f"A{n}DE": AnDEClassifier(n=n, **cuts) for n in (1, 2)}
-    return found | {"scikit-learn's HistGradientBoosting": boosting, "scikit-learn's LogisticRegression": linear}
+        our_models["lr n=3"] = (LRClassifier, 3)
+    models: dict[str, Any] = {key: cls(order=n, max_iter=10, **cuts) for key, (cls, n) in our_models.items()}
+    models |= {f"A{n}DE": AnDEClassifier(n=n, **cuts) for n in (1, 2)}
+    return models | {"scikit-learn's HistGradientBoosting": boosting, "scikit-learn's LogisticRegression": linear}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,41 +70,41 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     warm_networks(False)
     print(f"predict_proba, {resolve_jobs(None)} threads\n", flush=True)
     if options.data is None:
-        yield from _on(made_dataset(options.rows, 15, 10, 7), "made", options)
+        yield from _compare_methods(made_dataset(options.rows, 15, 10, 7), "made", options)
         return
     for name in SETS if options.sets is None else options.sets:
-        yield from _on(load_set(options.data, name), name, options)
+        yield from _compare_methods(load_set(options.data, name), name, options)
 
 
-def _on(dataset: Dataset, name: str, options: argparse.Namespace) -> Iterator[Row]:
+def _compare_methods(dataset: Dataset, name: str, options: argparse.Namespace) -> Iterator[Row]:
     warnings.simplefilter("ignore")  # of short fits, and of values that only some rows have
     splits = split_holdout(dataset.y, 0.3, 0)
-    train, held = splits.train, splits.test
+    train, test = splits.train, splits.test
     warm_passes(len(dataset.classes))
-    table, one = dataset.X.iloc[held], dataset.X.iloc[held[:1]]
-    chosen = {key: model for key, model in methods(name).items() if key in (options.methods or methods(name))}
-    first, rows = {}, len(held)
-    for key, model in chosen.items():
+    table, first_row = dataset.X.iloc[test], dataset.X.iloc[test[:1]]
+    models = {key: model for key, model in methods(name).items() if key in (options.methods or methods(name))}
+    firsts, rows = {}, len(test)
+    for key, model in models.items():
         model.fit(dataset.X.iloc[train], dataset.y[train])
-        first[key] = _clocks(model, table)[0]
-    turns = [{key: (_clocks(model, table), _clocks(model, one, 20)) for key, model in chosen.items()}
+        firsts[key] = _clocks(model, table)[0]
+    turns = [{key: (_clocks(model, table), _clocks(model, first_row, 20)) for key, model in models.items()}
              for _ in range(options.repeats)]  # fmt: skip
-    found = []
-    for key in chosen:
-        many, single = (np.array([turn[key][k] for turn in turns]) for k in (0, 1))
-        (seconds, processors), alone = np.median(many, axis=0), float(np.median(single[:, 0]))
-        found.append({"set": name, "method": key, "rows": rows, "first_seconds": first[key], "seconds": seconds,
-                      "processors": processors, "one_row_seconds": alone})  # fmt: skip
+    figures = []
+    for key in models:
+        batch, single = (np.array([turn[key][k] for turn in turns]) for k in (0, 1))
+        (seconds, processors), one_row = np.median(batch, axis=0), float(np.median(single[:, 0]))
+        figures.append({"set": name, "method": key, "rows": rows, "first_seconds": firsts[key], "seconds": seconds,
+                      "processors": processors, "one_row_seconds": one_row})  # fmt: skip
     show(
         (
             (f["method"], *(f"{rows / f[key]:,.0f}" for key in ("first_seconds", "seconds")),
              f"{1e6 * f['processors'] / rows:.3g} us", f"{1e3 * f['one_row_seconds']:.3f} ms")
-            for f in found
+            for f in figures
         ),
         header=(f"{name}, {rows:,} rows of {table.shape[1]} columns", "first", "rows/s", "a row", "one row"),
     )  # fmt: skip
     print(flush=True)
-    yield from found
+    yield from figures
 
 
 def _clocks(model: Any, table: pd.DataFrame, times: int = 1) -> tuple[float, float]:

@@ -36,7 +36,7 @@ BYTES_WITHIN, SECONDS_WITHIN = 0.10, 2.0
 
 
 @dataclass(frozen=True)
-class Measured:
+class CostCheck:
     """Estimate and measurement of one fit; bytes are 0 and seconds nan where it was refused."""
 
     refused: str
@@ -66,35 +66,37 @@ def copied(encoded: Encoded) -> Encoded:
     )  # fmt: skip
 
 
-def measure(folder: Path | None, name: str, recipe: Recipe, repeats: int) -> Measured:
+def measure(folder: Path | None, name: str, recipe: Recipe, repeats: int) -> CostCheck:
     """Estimate one fit, run it, and time its passes."""
     warm(wide=False)
-    train, held = rows_of(folder, name)
-    known = estimate(recipe, TableShape.of(TrainingData(train, held)))
-    if known.refused:
-        return Measured(known.refused, known.cells_seen, known.cost.bytes, 0, 0)
+    train, test_rows = rows_of(folder, name)
+    fit_estimate = estimate(recipe, TableShape.of(TrainingData(train, test_rows)))
+    if fit_estimate.refused:
+        return CostCheck(fit_estimate.refused, fit_estimate.cells_seen, fit_estimate.cost.bytes, 0, 0)
     seconds = pass_seconds(train, recipe, repeats, None, time.perf_counter)
-    alone = pass_seconds(train, recipe, repeats, 1, time.thread_time)
-    work = work_of(train, recipe, known.cells_seen).reference_seconds()
+    thread_seconds = pass_seconds(train, recipe, repeats, 1, time.thread_time)
+    work = work_of(train, recipe, fit_estimate.cells_seen).reference_seconds()
     estimated_alone = calibrate(Cost(seconds=work, passes=1), train.n_classes, 1).seconds
     peak = Peak()
     tracemalloc.start()
-    run = Run.of(copied(train), recipe, copied(held))
+    run = Run.of(copied(train), recipe, copied(test_rows))
     n_classes = train.n_classes
-    del train, held
+    del train, test_rows
     for _ in run.steps():
         pass
     traced = tracemalloc.get_traced_memory()[1]
     growth = peak.growth
-    times = (calibrate(known.cost, n_classes).seconds, seconds, estimated_alone, alone)
-    return Measured("", known.cells_seen, known.cost.bytes, traced, growth, *times)
+    times = (calibrate(fit_estimate.cost, n_classes).seconds, seconds, estimated_alone, thread_seconds)
+    return CostCheck("", fit_estimate.cells_seen, fit_estimate.cost.bytes, traced, growth, *times)
 
 
 def work_of(encoded: Encoded, recipe: Recipe, cells: int) -> PassSize:
-    """Return what a pass is made of, as it is estimated."""
+    """Return the size of a pass as the estimate describes it."""
     at_hand = ready(encoded, recipe)
     plan = at_hand.plan
-    return PassSize(at_hand.covered.rows.n_rows, encoded.n_classes, cells, len(plan.blocks), plan.joint, plan.links)
+    return PassSize(
+        at_hand.covered_rows.rows.n_rows, encoded.n_classes, cells, len(plan.blocks), plan.joint, plan.links
+    )
 
 
 def pass_seconds(
@@ -102,12 +104,12 @@ def pass_seconds(
 ) -> float:
     """Return the median seconds of one NLL and gradient."""
     fit = ready(encoded, recipe, n_jobs).fit
-    taken = []
+    durations = []
     for _ in range(repeats + 1):
         begin = clock()
         fit.objective.value_grad(fit.w0)
-        taken.append(clock() - begin)
-    return median(taken[1:])
+        durations.append(clock() - begin)
+    return median(durations[1:])
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -124,19 +126,19 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     rows: list[tuple[object, ...]] = []
     bytes_off: list[float] = []
     seconds_off: list[float] = []
-    alone_off: list[float] = []
+    thread_off: list[float] = []
     for name in sets:
         for order in options.orders:
             limits = {} if options.family == "anje" else {"max_iter": options.iterations, "tol": 0.0}
             recipe = Recipe(options.family, order=order, **limits)
             answer = in_child(measure, options.data, name, recipe, options.repeats)
-            found = answer.value or Measured(answer.refused, 0, 0, 0, 0)
-            rows.append((f"{name} n={order}", f"{found.cells:,}", *_cells(found)))
-            yield {"set": name, "order": order, **asdict(found)}
-            if not found.refused:
-                bytes_off.append(abs(found.estimated_bytes / found.traced_bytes - 1.0))
-                seconds_off.append(_factor(found.estimated_seconds, found.seconds))
-                alone_off.append(_factor(found.estimated_alone, found.alone))
+            check = answer.value or CostCheck(answer.reason, 0, 0, 0, 0)
+            rows.append((f"{name} n={order}", f"{check.cells:,}", *_cells(check)))
+            yield {"set": name, "order": order, **asdict(check)}
+            if not check.refused:
+                bytes_off.append(abs(check.estimated_bytes / check.traced_bytes - 1.0))
+                seconds_off.append(_factor(check.estimated_seconds, check.seconds))
+                thread_off.append(_factor(check.estimated_alone, check.alone))
     show(
         rows,
         header=(
@@ -157,28 +159,28 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     print(f"\n{free_memory() / 2**20:,.0f} MiB are free")
     if bytes_off:
         print(f"bytes within {BYTES_WITHIN:.0%}: {'yes' if max(bytes_off) <= BYTES_WITHIN else 'NO'}")
-        for what, off in (("by the clock", seconds_off), ("of processor time on one thread", alone_off)):
-            reached = "yes" if max(off) <= SECONDS_WITHIN else "NO"
-            print(f"seconds {what} within a factor {SECONDS_WITHIN:g}: {reached}")
+        for label, factors in (("by the clock", seconds_off), ("of processor time on one thread", thread_off)):
+            reached = "yes" if max(factors) <= SECONDS_WITHIN else "NO"
+            print(f"seconds {label} within a factor {SECONDS_WITHIN:g}: {reached}")
 
 
 def _factor(a: float, b: float) -> float:
     return max(a / b, b / a)
 
 
-def _cells(found: Measured) -> tuple[str, ...]:
-    estimated = mib(found.estimated_bytes)
-    if found.refused:
+def _cells(check: CostCheck) -> tuple[str, ...]:
+    estimated = mib(check.estimated_bytes)
+    if check.refused:
         return estimated, "refused", *[""] * 8
     return (
         estimated,
-        mib(found.traced_bytes),
-        f"{found.estimated_bytes / found.traced_bytes - 1.0:+.1%}",
-        mib(found.resident_bytes),
-        *_beside(found.estimated_seconds, found.seconds),
-        *_beside(found.estimated_alone, found.alone),
+        mib(check.traced_bytes),
+        f"{check.estimated_bytes / check.traced_bytes - 1.0:+.1%}",
+        mib(check.resident_bytes),
+        *_comparison(check.estimated_seconds, check.seconds),
+        *_comparison(check.estimated_alone, check.alone),
     )
 
 
-def _beside(estimated: float, measured: float) -> tuple[str, str, str]:
-    return f"{1e3 * estimated:,.1f} ms", f"{1e3 * measured:,.1f} ms", f"{estimated / measured:.2f}"
+def _comparison(estimated: float, actual: float) -> tuple[str, str, str]:
+    return f"{1e3 * estimated:,.1f} ms", f"{1e3 * actual:,.1f} ms", f"{estimated / actual:.2f}"

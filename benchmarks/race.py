@@ -19,7 +19,7 @@ from alrviz.studies.race.race import race
 from benchmarks._sets import load_set
 from benchmarks._tools import Row, seconds, show
 
-WITHIN = (0.01, 0.001)
+MARGINS = (0.01, 0.001)
 
 
 def table_of(options: argparse.Namespace) -> Dataset:
@@ -69,15 +69,15 @@ def _race(dataset: Dataset, alpha: float, options: argparse.Namespace) -> Iterat
     racers = race(dataset, recipes)
     racers.start()
     racers.join()
-    taken = time.perf_counter() - begin
+    race_seconds = time.perf_counter() - begin
     runs = racers.runs
-    first = runs[0]
-    assert first.encoded is not None
-    assert first.tables is not None
-    print(f"\nalpha {alpha:g}: {first.encoded.n_rows:,} training rows, {resolve_jobs(None)} threads, "
-          f"whole race {seconds(taken)}; {first.tables.empty_share:.1%} of (cell, class) never occur; "
-          f"held-out log loss of the class shares {first.trace.baseline['heldout_class_shares']:.4f}, "
-          f"of AnJE {first.trace.baseline['heldout_anje']:.4f}")  # fmt: skip
+    first_run = runs[0]
+    assert first_run.encoded is not None
+    assert first_run.tables is not None
+    print(f"\nalpha {alpha:g}: {first_run.encoded.n_rows:,} training rows, {resolve_jobs(None)} threads, "
+          f"whole race {seconds(race_seconds)}; {first_run.tables.empty_share:.1%} of (cell, class) never occur; "
+          f"held-out log loss of the class shares {first_run.trace.baseline['heldout_class_shares']:.4f}, "
+          f"of AnJE {first_run.trace.baseline['heldout_anje']:.4f}")  # fmt: skip
     best = min(run.trace[-1].objective for run in runs if len(run.trace))
     show(
         (_row(run, best) for run in runs),
@@ -96,9 +96,9 @@ def _row(run: Run, best: float) -> tuple[object, ...]:
         return (run.recipe.name, *[""] * 10, run.outcome)
     last = run.trace[-1]
     cells: list[str] = []
-    for within in WITHIN:
-        there = next((s for s in run.trace.since(0) if s.objective <= best * (1.0 + within)), None)
-        cells += ["-", "-"] if there is None else [str(there.index), f"{there.seconds:.2f}"]
+    for margin in MARGINS:
+        step = next((s for s in run.trace.since(0) if s.objective <= best * (1.0 + margin)), None)
+        cells += ["-", "-"] if step is None else [str(step.index), f"{step.seconds:.2f}"]
     return (
         run.recipe.name,
         last.index,

@@ -53,9 +53,9 @@ def digest(recipe: Recipe, frame: pd.DataFrame) -> str:
     return sha256(np.ascontiguousarray(probabilities, dtype=float).tobytes()).hexdigest()[:16]
 
 
-def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     """Return the names of fits whose digests differ, or that only one of the two has."""
-    return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+    return sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
 
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     if options.out is not None:
         options.out.write_text(json.dumps(digests, indent=0), encoding="utf-8")
     if options.against is not None:
-        changed = differences(json.loads(options.against.read_text(encoding="utf-8")), digests)
-        if changed:
-            raise AlrvizError(f"{len(changed)} fits differ: {'; '.join(changed)}")
+        changed_fits = differences(json.loads(options.against.read_text(encoding="utf-8")), digests)
+        if changed_fits:
+            raise AlrvizError(f"{len(changed_fits)} fits differ: {'; '.join(changed_fits)}")
         print("all digests are equal")

@@ -24,12 +24,12 @@ from benchmarks._sets import made_rows, repeated, speed_rows
 from benchmarks._tools import Row, mib, seconds, show
 
 SIZES = (10_000, 31_623, 100_000, 316_228, 1_000_000)
-WITHIN = 0.20
+TOLERANCE = 0.20
 NOISE = 0.2  # of fewer codes drawn anew more than a fifth of the rows would repeat, and be merged
 
 
 @dataclass(frozen=True)
-class Measured:
+class FitCost:
     """One fit: seconds before the first iteration and of each (median, least, summed over processors), bytes."""
 
     rows: int
@@ -43,7 +43,7 @@ class Measured:
     objective: float
 
 
-def measure(options: argparse.Namespace, rows: int) -> Measured:
+def measure(options: argparse.Namespace, rows: int) -> FitCost:
     """Fit that many rows."""
     encoded = (
         made_rows(rows, options.columns, options.levels, options.classes)
@@ -55,7 +55,7 @@ def measure(options: argparse.Namespace, rows: int) -> Measured:
     peak, begin = Peak(), time.perf_counter()
     run = Run.of(encoded, recipe)
     run.advance()
-    before = time.perf_counter() - begin - run.compile_seconds - run.trace[0].seconds
+    setup_seconds = time.perf_counter() - begin - run.compile_seconds - run.trace[0].seconds
     processors = time.process_time()
     for _ in run.steps():
         pass
@@ -69,25 +69,25 @@ def measure(options: argparse.Namespace, rows: int) -> Measured:
     keys = blocks * rows * 2
     memory = min(int(recipe.params["memory"]), options.iterations)
     formula = codes + keys + 3 * 8 * rows * encoded.n_classes + (2 * memory + 8) * vector
-    each = np.diff([step.seconds for step in steps])
-    return Measured(
+    iteration_seconds = np.diff([step.seconds for step in steps])
+    return FitCost(
         rows=rows,
-        before=before,
-        each=median(each),
-        least=min(each),
+        before=setup_seconds,
+        each=median(iteration_seconds),
+        least=min(iteration_seconds),
         processors=processors / steps[-1].index,
         bytes=size,
-        allowed=(1.0 + WITHIN) * formula,
+        allowed=(1.0 + TOLERANCE) * formula,
         cells=len(run.tables.seen),
         objective=steps[-1].objective,
     )
 
 
-def off_the_line(rows: list[int], taken: list[float]) -> list[float]:
+def off_the_line(rows: list[int], durations: list[float]) -> list[float]:
     """Return by how much seconds are off the line a + b N that fits them best, relative; a and b at least 0."""
     from scipy.optimize import nnls
 
-    N, t = np.array(rows, float), np.array(taken)
+    N, t = np.array(rows, float), np.array(durations)
     (a, b), _ = nnls(np.column_stack([1.0 / t, N / t]), np.ones(len(N)))
     return list(t / (a + b * N) - 1.0)
 
@@ -106,37 +106,37 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row a size."""
     name = "made" if options.data is None else options.set
-    found: list[Measured] = []
+    costs: list[FitCost] = []
     for rows in sorted(options.sizes):
         answer = in_child(measure, options, rows)
-        if answer.refused:
-            print(f"{name}, {rows:,} rows: {answer.refused}")
+        if answer.reason:
+            print(f"{name}, {rows:,} rows: {answer.reason}")
             continue
-        found.append(answer.value)
-    if len(found) < 2:
+        costs.append(answer.value)
+    if len(costs) < 2:
         return
-    off = off_the_line([m.rows for m in found], [m.least for m in found])
+    deviations = off_the_line([m.rows for m in costs], [m.least for m in costs])
     show(
-        (_cells(m, d) for m, d in zip(found, off, strict=True)),
+        (_cells(m, d) for m, d in zip(costs, deviations, strict=True)),
         header=(f"{name}, order {options.order}: rows", "an iteration", "least", "a row", "processors, a row",
                 "off the line", "before the first", "in iterations", "memory", "by the formula", "cells", "F / N"),
     )  # fmt: skip
-    worst, largest = max(map(abs, off)), found[-1]
-    print(f"\nlinear within {WITHIN:.0%}: {worst:.0%}, {'yes' if worst <= WITHIN else 'NO'}")
-    fits = all(m.bytes <= m.allowed for m in found)
+    worst, largest = max(map(abs, deviations)), costs[-1]
+    print(f"\nlinear within {TOLERANCE:.0%}: {worst:.0%}, {'yes' if worst <= TOLERANCE else 'NO'}")
+    fits = all(m.bytes <= m.allowed for m in costs)
     print(f"memory within the formula: {'yes' if fits else 'NO'} (at {largest.rows:,} rows {mib(largest.bytes)} of "
           f"{mib(largest.allowed)})")  # fmt: skip
-    for m, d in zip(found, off, strict=True):
+    for m, d in zip(costs, deviations, strict=True):
         yield {"set": name, "order": options.order, **asdict(m), "off": d}
 
 
-def _cells(m: Measured, off: float) -> tuple[object, ...]:
+def _cells(m: FitCost, deviation: float) -> tuple[object, ...]:
     return (
         f"{m.rows:,}",
         seconds(m.each),
         seconds(m.least),
-        *(f"{1e9 * taken / m.rows:.1f} ns" for taken in (m.least, m.processors)),
-        f"{off:+.0%}",
+        *(f"{1e9 * duration / m.rows:.1f} ns" for duration in (m.least, m.processors)),
+        f"{deviation:+.0%}",
         seconds(m.before),
         f"{m.before / m.each:.1f}",
         mib(m.bytes),

@@ -34,8 +34,8 @@ _READY = {
     "msg_type": "bokeh_event",
     "msg_data": {"type": "event", "name": "document_ready", "values": {"type": "map", "entries": []}},
 }
-_TOLD = {"kind": "ModelChanged", "attr": "timezone_offset", "new": 0}
-ALL = 2**62
+_TIMEZONE = {"kind": "ModelChanged", "attr": "timezone_offset", "new": 0}
+ALL_STEPS = 2**62
 AT_ONCE = 32  # spectators that open the page at the same time
 PATIENCE = 300.0  # seconds
 
@@ -72,7 +72,7 @@ class Spectator:
 
 @dataclass
 class Owner(Spectator):
-    """The same of the explorer's own page; `info` is the id of the model by which the browser tells of itself."""
+    """The owner's explorer page as a spectator; `info` is the id of the model with the browser's properties."""
 
     info: str = ""
 
@@ -83,38 +83,38 @@ class Owner(Spectator):
         if isinstance(data, str) and (info := _INFO.search(data)):
             self.info = info[1]
         self.greeted.set()
-        found = _STEPS.findall(data.encode() if isinstance(data, str) else data)
-        steps = [int(float(v)) for parts in found for v in b"".join(parts).decode().split(",") if v]
+        step_texts = _STEPS.findall(data.encode() if isinstance(data, str) else data)
+        steps = [int(float(v)) for parts in step_texts for v in b"".join(parts).decode().split(",") if v]
         if steps:
             self.came.append((max(steps), time.time()))
         elif b'"step"' in (data.encode() if isinstance(data, str) else data):  # a line anew, all it has
-            self.came.append((ALL, time.time()))
+            self.came.append((ALL_STEPS, time.time()))
 
 
 async def crowd(url: str, secret: str, count: int) -> list[Spectator]:
     """Open the link `count` times, some at a time; every spectator listens from then on."""
     gate = asyncio.Semaphore(AT_ONCE)
 
-    async def one() -> Spectator:
+    async def join() -> Spectator:
         async with gate:
-            return await _opened(urlsplit(url).netloc, f"/explorer/race/{secret}")
+            return await _open_spectator(urlsplit(url).netloc, f"/explorer/race/{secret}")
 
-    return list(await asyncio.gather(*(one() for _ in range(count))))
+    return list(await asyncio.gather(*(join() for _ in range(count))))
 
 
-async def _opened(host: str, path: str) -> Spectator:
+async def _open_spectator(host: str, path: str) -> Spectator:
     name, port = host.split(":")
-    stream, out = await asyncio.open_connection(name, int(port), limit=2**24)
-    page = await get(stream, out, host, path)
+    stream, writer = await asyncio.open_connection(name, int(port), limit=2**24)
+    page = await get(stream, writer, host, path)
     if b"<canvas" not in gzip.decompress(await stream.readexactly(int(page["content-length"]))):
         raise AlrvizError("the link leads to no page for spectators")
-    await get(stream, out, host, path + "/steps")
+    await get(stream, writer, host, path + "/steps")
     spectator = Spectator()
     task = asyncio.ensure_future(listen(stream, spectator))
 
     def leave() -> None:
         task.cancel()
-        out.close()
+        writer.close()
 
     spectator.leave = leave
     await asyncio.wait_for(spectator.greeted.wait(), PATIENCE)
@@ -122,11 +122,11 @@ async def _opened(host: str, path: str) -> Spectator:
 
 
 async def get(
-    stream: asyncio.StreamReader, out: asyncio.StreamWriter, host: str, path: str, more: str = "", method: str = "GET"
+    stream: asyncio.StreamReader, sink: asyncio.StreamWriter, host: str, path: str, extra: str = "", method: str = "GET"
 ) -> dict[str, str]:
     """Ask for `path` with further lines of the head, and the body behind them; return the headers of the answer."""
-    more = more or "\r\n"
-    out.write(f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: gzip\r\n{more}".encode())
+    extra = extra or "\r\n"
+    sink.write(f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: gzip\r\n{extra}".encode())
     first, *lines = (await stream.readuntil(b"\r\n\r\n")).decode().strip().split("\r\n")
     if " 200 " not in first:
         raise AlrvizError(f"{path} was answered with {first!r}")
@@ -139,22 +139,22 @@ async def listen(stream: asyncio.StreamReader, spectator: Spectator) -> None:
         spectator.read((await stream.readexactly(size + 2))[:-2])
 
 
-async def opened_by(visitor: str, url: str, query: str) -> Owner:
+async def open_owner(visitor: str, url: str, query: str) -> Owner:
     """Open the explorer's page at a link as a visitor of this id, up to where it lives."""
     from tornado.httpclient import AsyncHTTPClient, HTTPRequest
     from tornado.websocket import websocket_connect
 
     cookie = {"Cookie": f"{COOKIE}={visitor}"}
     page = await AsyncHTTPClient().fetch(f"{url}explorer?{query}", headers=cookie, request_timeout=PATIENCE)
-    found = _TOKEN.search(page.body.decode())
-    if found is None:
+    token = _TOKEN.search(page.body.decode())
+    if token is None:
         raise AlrvizError("the server's page holds no session")
     owner = Owner()
     headers = cookie | {"Origin": url.rstrip("/")}
     socket = await websocket_connect(
         # With the query, as BokehJS does: the session is of the link by which the websocket asks for it.
         HTTPRequest(f"ws://{urlsplit(url).netloc}/explorer/ws?{query}", headers=headers, request_timeout=PATIENCE),
-        subprotocols=["bokeh", found[1]], on_message_callback=owner.read, max_message_size=2**28,
+        subprotocols=["bokeh", token[1]], on_message_callback=owner.read, max_message_size=2**28,
     )  # fmt: skip
     owner.leave = socket.close
     await asyncio.wait_for(owner.greeted.wait(), PATIENCE)
@@ -167,13 +167,13 @@ async def opened_by(visitor: str, url: str, query: str) -> Owner:
     async with asyncio.timeout(PATIENCE):
         while not owner.info:
             await asyncio.sleep(0.01)
-    await send("PATCH-DOC", events=[_READY, _TOLD | {"model": {"id": owner.info}}])
+    await send("PATCH-DOC", events=[_READY, _TIMEZONE | {"model": {"id": owner.info}}])
     return owner
 
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row for each crowd."""
-    rows = [_measured(count, options) for count in options.spectators]
+    rows = [_measure(count, options) for count in options.spectators]
     print()
     show(
         (
@@ -193,68 +193,70 @@ def ms(seconds: float) -> str:
     return "" if np.isnan(seconds) else f"{1e3 * seconds:.0f} ms"
 
 
-def _measured(count: int, options: argparse.Namespace) -> Row:
+def _measure(count: int, options: argparse.Namespace) -> Row:
     with serving(None) as server:
         server.ask("warm")
         return asyncio.run(_fed(server, count, options))
 
 
 async def _fed(server: Server, count: int, options: argparse.Namespace) -> Row:
-    def ask(name: str, *given: Any) -> Any:
-        return asyncio.get_running_loop().run_in_executor(None, server.ask, name, *given)
+    def ask(name: str, *values: Any) -> Any:
+        return asyncio.get_running_loop().run_in_executor(None, server.ask, name, *values)
 
-    run, secret = await ask("shared", options.pace)
-    owner = await opened_by(
+    run, secret = await ask("share_race", options.pace)
+    owner = await open_owner(
         OWNER, server.url, f"run={run}"
     )  # the first page imports; it is no part of what a spectator costs
     await asyncio.sleep(2.0)
     for spectator in await crowd(server.url, secret, min(count, 1)):
         spectator.leave()
-    before = await ask("used")
-    begun = time.perf_counter()
+    before_crowd = await ask("usage")
+    start = time.perf_counter()
     spectators = await crowd(server.url, secret, count)
-    opened = time.perf_counter() - begun
-    here = await ask("used")
-    print(f"{count} spectators are there after {opened:.1f} s", flush=True)
+    opening_seconds = time.perf_counter() - start
+    with_crowd = await ask("usage")
+    print(f"{count} spectators are there after {opening_seconds:.1f} s", flush=True)
     await ask("begin")  # only now: the messages of a long line, whose points are thinned, do not tell its last step
     await asyncio.sleep(3.0)
     await ask("forget")
-    for one in (owner, *spectators):
-        one.came.clear()
-        one.size = 0
-    first = await ask("used")
+    for visitor in (owner, *spectators):
+        visitor.came.clear()
+        visitor.size = 0
+    first_usage = await ask("usage")
     await asyncio.sleep(options.seconds)
-    last, notes = await ask("used"), await ask("notes")
-    for one in (owner, *spectators):
-        one.leave()
-    taken, each = last.at - first.at, max(count, 1)
-    delays, own = (np.array(delays_of(notes.steps, of) or [np.nan]) for of in (spectators, [owner]))
-    if np.isnan(own).any() or (count and np.isnan(delays).any()):
+    last_usage, notes = await ask("usage"), await ask("notes")
+    for visitor in (owner, *spectators):
+        visitor.leave()
+    duration, n_spectators = last_usage.clock_seconds - first_usage.clock_seconds, max(count, 1)
+    delays, owner_delays = (
+        np.array(delays_of(notes.steps, listeners) or [np.nan]) for listeners in (spectators, [owner])
+    )
+    if np.isnan(owner_delays).any() or (count and np.isnan(delays).any()):
         raise AlrvizError("no step was seen by the spectators, or by the race's owner")
     return {
         "spectators": count,
-        "opened": opened,
-        "open": (here.processor - before.processor) / each,
-        "page": (here.memory - before.memory) / each / 2**20,
-        "load": (last.processor - first.processor) / taken,
+        "opened": opening_seconds,
+        "open": (with_crowd.processor - before_crowd.processor) / n_spectators,
+        "page": (with_crowd.memory - before_crowd.memory) / n_spectators / 2**20,
+        "load": (last_usage.processor - first_usage.processor) / duration,
         "median": float(np.median(delays)),
         "p95": float(np.percentile(delays, 95)),
         "most": float(delays.max()),
-        "owner": float(np.median(own)),
-        "owner95": float(np.percentile(own, 95)),
-        "bytes": sum(spectator.size for spectator in spectators) / each / taken / 1e3,
+        "owner": float(np.median(owner_delays)),
+        "owner95": float(np.percentile(owner_delays, 95)),
+        "bytes": sum(spectator.size for spectator in spectators) / n_spectators / duration / 1e3,
     }
 
 
 def delays_of(steps: list[tuple[str, int, float]], spectators: list[Any]) -> list[float]:
     """Return the seconds from each step to the first message with it or a later one, of every spectator."""
-    made: dict[int, float] = {}
-    for _, index, at in steps:  # the last racer's: then all of them are there to be shown
-        made[index] = max(at, made.get(index, 0.0))
-    found = []
+    step_times: dict[int, float] = {}
+    for _, index, step_time in steps:  # the last racer's: then all of them are there to be shown
+        step_times[index] = max(step_time, step_times.get(index, 0.0))
+    delays = []
     for spectator in spectators:
-        for index, at in made.items():
-            came = [when for last, when in spectator.came if last >= index and when >= at]
+        for index, step_time in step_times.items():
+            came = [arrival for last, arrival in spectator.came if last >= index and arrival >= step_time]
             if came:
-                found.append(min(came) - at)
-    return found
+                delays.append(min(came) - step_time)
+    return delays

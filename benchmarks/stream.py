@@ -43,16 +43,16 @@ def write_table(path: Path, rows: int, columns: int, levels: int, classes: int) 
     for begin in range(0, rows, _AT_ONCE):
         n = min(_AT_ONCE, rows - begin)
         codes = rng.integers(0, levels, (columns, n), dtype=np.int8)
-        told = sum((codes[2 * k].astype(int) * codes[2 * k + 1] % 7 > 3) for k in range(min(3, columns // 2)))
-        y = (told + (rng.random(n) < 0.2)) % classes
-        table = pa.table({**{f"c{j}": own for j, own in enumerate(codes)}, "class": y.astype(np.int8)})
+        pair_sum = sum((codes[2 * k].astype(int) * codes[2 * k + 1] % 7 > 3) for k in range(min(3, columns // 2)))
+        y = (pair_sum + (rng.random(n) < 0.2)) % classes
+        table = pa.table({**{f"c{j}": column for j, column in enumerate(codes)}, "class": y.astype(np.int8)})
         writer = writer or pq.ParquetWriter(path, table.schema)
         writer.write_table(table)
     if writer is not None:
         writer.close()
 
 
-def measured(path: str, options: argparse.Namespace) -> dict[str, Any]:
+def measure_table(path: str, options: argparse.Namespace) -> dict[str, Any]:
     """Return seconds of encoding and of each pass, rows and the peak of memory of a table's file."""
     warm_cuts()
     warm_stream(options.classes, np.full(options.columns, options.levels))
@@ -74,10 +74,10 @@ def measured(path: str, options: argparse.Namespace) -> dict[str, Any]:
             "gradient": lambda: passes.loss_and_gradient(table, bias),
             "adagrad": lambda: passes.adagrad(steps, 0.05, (0,)),
         }
-        taken = {name: timed(work, options.repeats, 0).median for name, work in works.items()}
+        times = {name: timed(work, options.repeats, 0).median for name, work in works.items()}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    every, rows = sum(map(cache.n_rows, ("train", "test"))), cache.n_rows("train")
-    return {"rows": rows, "coded": every, "cells": len(streamed.tables.seen), "peak": peak, "encode": encode, **taken}
+    n_coded, rows = sum(map(cache.n_rows, ("train", "test"))), cache.n_rows("train")
+    return {"rows": rows, "coded": n_coded, "cells": len(streamed.tables.seen), "peak": peak, "encode": encode, **times}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,30 +98,30 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row a size."""
-    found: list[Row] = []
+    figures: list[Row] = []
     for rows in [options.rows, *options.sizes]:
         with TemporaryDirectory(dir=options.work) as folder:
             path = Path(folder) / "made.parquet"
             write_table(path, rows, options.columns, options.levels, options.classes)
-            answer = in_child(measured, str(path), options)
+            answer = in_child(measure_table, str(path), options)
             if options.learners and rows == options.rows:
                 yield from side_by_side(path, options)
         if answer.value is None:
-            print(f"{rows:,} rows: {answer.refused}")
+            print(f"{rows:,} rows: {answer.reason}")
             continue
-        found.append({"columns": options.columns, "levels": options.levels, "classes": options.classes,
+        figures.append({"columns": options.columns, "levels": options.levels, "classes": options.classes,
                       "order": options.order, "threads": options.threads, **answer.value})  # fmt: skip
-        yield found[-1]
+        yield figures[-1]
     show(
         ((f"{row['rows']:,}", f"{row['cells']:,}", *(seconds(row[name]) for name in REACH), mib(row["peak"]))
-         for row in found),
+         for row in figures),
         header=("training rows", "cells", "read + encode", "count", "loss + gradient", "AdaGrad", "peak"),
     )  # fmt: skip
     print()
-    for row in found:
+    for row in figures:
         rates = {name: row["coded" if name == "encode" else "rows"] / row[name] / 1e6 for name in REACH}
-        said = ", ".join(
-            f"{name} {rates[name]:.2f} (to reach {least:g}: {'yes' if rates[name] >= least else 'NO'})"
-            for name, least in REACH.items()
+        verdicts = ", ".join(
+            f"{name} {rates[name]:.2f} (to reach {reach:g}: {'yes' if rates[name] >= reach else 'NO'})"
+            for name, reach in REACH.items()
         )
-        print(f"{row['rows']:,} rows, million a second: {said}")
+        print(f"{row['rows']:,} rows, million a second: {verdicts}")

@@ -42,30 +42,30 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield the seconds of each number of workers, then of each recipe."""
     dataset = made_dataset(options.rows, 8, 4, 3) if options.data is None else load_set(options.data, options.set)
     print(f"{dataset.name}: {dataset.n_rows:,} rows, {dataset.X.shape[1]} columns; {options.rounds} x 2-fold")
-    taken: dict[int, float] = {}
+    study_seconds: dict[int, float] = {}
     for workers in options.workers:
         start = time.perf_counter()
         sweep(dataset, [1], 1, workers, options.solver).run()  # processes started, kernels loaded, the table read
         ready = time.perf_counter() - start
         start = time.perf_counter()
         study = sweep(dataset, options.orders, options.rounds, workers, options.solver).run()
-        taken[workers] = time.perf_counter() - start
-        what = f"{workers} worker{'s' if workers > 1 else ''}, {len(study.tasks)} fits, {study.progress.failed} failed"
-        print(f"{what}: {reached(taken[workers], LIMIT)} (made ready in {seconds(ready)})", flush=True)
-        yield {"workers": workers, "fits": len(study.tasks), "seconds": taken[workers], "ready_seconds": ready}
-    if {1, 2} <= taken.keys():
-        print(f"two workers are {taken[1] / taken[2]:.2f} times as fast as one, to reach {FASTER:g}")
+        study_seconds[workers] = time.perf_counter() - start
+        label = f"{workers} worker{'s' if workers > 1 else ''}, {len(study.tasks)} fits, {study.progress.failed} failed"
+        print(f"{label}: {reached(study_seconds[workers], LIMIT)} (made ready in {seconds(ready)})", flush=True)
+        yield {"workers": workers, "fits": len(study.tasks), "seconds": study_seconds[workers], "ready_seconds": ready}
+    if {1, 2} <= study_seconds.keys():
+        print(f"two workers are {study_seconds[1] / study_seconds[2]:.2f} times as fast as one, to reach {FASTER:g}")
     yield from _figures(study)
 
 
 def _figures(study: Study) -> Iterator[Row]:
     frame, lines = study.frame(), []
     for line in study.summary().itertuples():
-        mine = frame[frame.racer == line.racer]
-        spent = {"train_seconds": float(mine.train_seconds.mean()), "n_iter": float(mine.n_iter.mean())}
+        fits = frame[frame.racer == line.racer]
+        costs = {"train_seconds": float(fits.train_seconds.mean()), "n_iter": float(fits.n_iter.mean())}
         parts = {name: float(getattr(line, name)) for name in ("error", "bias", "variance")}
-        lines.append([line.name, seconds(spent["train_seconds"]), f"{spent['n_iter']:.0f}",
+        lines.append([line.name, seconds(costs["train_seconds"]), f"{costs['n_iter']:.0f}",
                       *(f"{part:.4f}" for part in parts.values())])  # fmt: skip
-        yield {"recipe": line.name, "order": line.order, **spent, **parts}
+        yield {"recipe": line.name, "order": line.order, **costs, **parts}
     print()
     show(lines, ["recipe", "a fit", "steps", "0-1 loss", "bias", "variance"])

@@ -88,30 +88,32 @@ def reproduce(options: argparse.Namespace) -> int:
         print(f"sets are looked for in {folder}")
         return 0
     settings = Settings(folder, options.sample, options.jobs, keep=True, kept_only=options.kept)
-    found, missing = 0, 0
+    n_figures, missing = 0, 0
     tables: dict[str, Any] = {}
     for study in dict.fromkeys(item.study for item in items):
-        own = [item for item in items if item.study == study]
+        study_items = [item for item in items if item.study == study]
         if options.report and not options.anew:
-            beside = options.report.with_suffix("") / FITS / f"{study}.csv"
-            settings = replace(settings, published=published_rows(beside))
-        every = float("inf") if options.kept else SAVE_INTERVAL_SECONDS
-        figures, lacking, made = _measured(study, STUDIES[study](settings), own, options.out, every)
-        found, missing, tables = found + figures, missing + lacking, tables | made
+            study_file = options.report.with_suffix("") / FITS / f"{study}.csv"
+            settings = replace(settings, published=published_rows(study_file))
+        interval = float("inf") if options.kept else SAVE_INTERVAL_SECONDS
+        figures, n_missing, study_tables = _save_progress(
+            study, STUDIES[study](settings), study_items, options.out, interval
+        )
+        n_figures, missing, tables = n_figures + figures, missing + n_missing, tables | study_tables
     if options.report:
-        told = [item for item in items if item.name in tables]
+        reported = [item for item in items if item.name in tables]
         write_report(
-            told, tables, options.out, options.report, list(ITEMS.values()), SAMPLE_NOTE if options.sample else ""
+            reported, tables, options.out, options.report, list(ITEMS.values()), SAMPLE_NOTE if options.sample else ""
         )
         print(f"\nthe report is {options.report}")
-    if not found and missing:
+    if not n_figures and missing:
         print(f"reproduction: none of the sets is in {folder}; each line above says where to get one", file=sys.stderr)
         return 2
     return 0
 
 
-def _measured(
-    study: str, progress: Iterator[tuple[str, list[dict[str, Any]]]], items: list[Item], out: Path, every: float
+def _save_progress(
+    study: str, progress: Iterator[tuple[str, list[dict[str, Any]]]], items: list[Item], folder: Path, interval: float
 ) -> tuple[int, int, dict[str, Any]]:
     """Save what a study yields and its items' tables as it comes, again after so many seconds, and at the end; return
     rows with figures, rows without, tables.
@@ -120,18 +122,18 @@ def _measured(
     tables: dict[str, Any] = {}
     saved = time.monotonic()
     try:
-        for done, more in progress:
-            rows += more
-            print(done, *(row["missing"] for row in more if "missing" in row), sep="\n  ", flush=True)
-            if time.monotonic() - saved > every:
-                save(study, rows, items, out)
+        for step_label, new_rows in progress:
+            rows += new_rows
+            print(step_label, *(row["missing"] for row in new_rows if "missing" in row), sep="\n  ", flush=True)
+            if time.monotonic() - saved > interval:
+                save(study, rows, items, folder)
                 saved = time.monotonic()
     finally:
-        tables = save(study, rows, items, out)
+        tables = save(study, rows, items, folder)
         for item in items:
-            seen = item.seen(tables[item.name])
-            print(f"\n{item.name}  {item.title}\n  paper said: {item.said}\n  we see: {seen}")
-            print(f"  {out / item.name}.csv, {item.name}.svg; every fit: {study}.csv", flush=True)
+            summary = item.summarize(tables[item.name])
+            print(f"\n{item.name}  {item.title}\n  paper said: {item.text}\n  we see: {summary}")
+            print(f"  {folder / item.name}.csv, {item.name}.svg; every fit: {study}.csv", flush=True)
     missing = sum("missing" in row for row in rows)
     return len(rows) - missing, missing, tables
 

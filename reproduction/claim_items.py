@@ -6,12 +6,12 @@ import pandas as pd
 
 from reproduction import derived, toy
 from reproduction.compare import COLUMNS
-from reproduction.decided import Claim, Shows, curved_item, drawn, limited, paired, pulled_item, raced_item
+from reproduction.decided import Claim, Shows, by_draws, curved_item, limited, paired, pulled_item, raced_item
 from reproduction.elr_trace import extremes
 from reproduction.item import Item
 from reproduction.limits import limit_points
 from reproduction.pairs import Pair
-from reproduction.racers import pulled
+from reproduction.racers import pull_name
 from reproduction.trials import TRIALS, trial_lines, trials_seen
 
 ALR, WANBIA, DLR, ELR = "[ALR] figure", "[WANBIA-C] figure", "[DLR] figure", "[ELR] figure"
@@ -86,7 +86,7 @@ CURVES = (
 )
 
 
-_ONE, _ONE_100 = "alr1 to 1, {}", pulled("alr1 to 1", 100)
+_PULL_TO_ONE, _PULL_TO_ONE_100 = "alr1 to 1, {}", pull_name("alr1 to 1", 100)
 PULLS = (
     pulled_item(
         "wanbia-f6",
@@ -94,8 +94,8 @@ PULLS = (
         "toward zero nearly the same RMSE as lr's; toward one more varied",
         (
             Pair("rmse", "alr1 to 0, best", "lr1 to 0, best", "like"),
-            Pair("rmse", _ONE.format("best"), "lr1 to 0, best", beside=True),
-            Pair(derived.DISTANCE, "alr1 to 0, best", _ONE.format("best")),
+            Pair("rmse", _PULL_TO_ONE.format("best"), "lr1 to 0, best", unjudged=True),
+            Pair(derived.DISTANCE, "alr1 to 0, best", _PULL_TO_ONE.format("best")),
         ),
     ),
     pulled_item(
@@ -103,8 +103,8 @@ PULLS = (
         f"{WANBIA} 7: RMSE along alpha on satellite",
         "toward one the best alpha, 100, is better than naive Bayes and than no penalty",
         (
-            *(Pair("rmse", _ONE_100, other) for other in ("anje1 paper", "alr1 paper")),
-            Pair("rmse", _ONE_100, _ONE.format("best"), "like"),
+            *(Pair("rmse", _PULL_TO_ONE_100, rival) for rival in ("anje1 paper", "alr1 paper")),
+            Pair("rmse", _PULL_TO_ONE_100, _PULL_TO_ONE.format("best"), "like"),
         ),
         ("satellite",),
     ),
@@ -121,9 +121,11 @@ PULLS = (
 def _errors(figures: pd.DataFrame) -> pd.DataFrame:
     if not len(figures) or "seen" not in figures:
         return pd.DataFrame()
-    own = figures.dropna(subset=["seen"])
+    points = figures.dropna(subset=["seen"])
     names = {"x_name": "iterations + 1", "y_name": "0-1 loss"}
-    return pd.DataFrame(names | {"panel": own["set"], "method": own["method"], "x": own["seen"] + 1, "y": own["error"]})
+    return pd.DataFrame(
+        names | {"panel": points["set"], "method": points["method"], "x": points["seen"] + 1, "y": points["error"]}
+    )
 
 
 ELR_ITEM = paired(
@@ -135,7 +137,7 @@ ELR_ITEM = paired(
         (
             Pair("error", "training, end", "training, start"),
             Pair("error", "held out, tuned", "held out, end"),
-            Pair("error", "held out, lowest", "held out, end", beside=True),  # a minimum: it cannot be above
+            Pair("error", "held out, lowest", "held out, end", unjudged=True),  # a minimum: it cannot be above
         ),
     ),
     extremes,
@@ -185,11 +187,11 @@ CLAIMS: tuple[Item, ...] = (
         _TOP.format(10, "shrinkage toward one runs from alr to naive Bayes; RMSE may dip between"),
         "the same RMSE at both ends, and the best alpha between them below both",
         (
-            Pair("rmse", _ONE.format("strongest"), "anje1 paper", "like"),
-            Pair("rmse", _ONE.format("weakest"), "alr1 paper", "like"),
+            Pair("rmse", _PULL_TO_ONE.format("strongest"), "anje1 paper", "like"),
+            Pair("rmse", _PULL_TO_ONE.format("weakest"), "alr1 paper", "like"),
             # The best of seven alphas on the test folds, one of which is nearly either end: it cannot be above.
-            Pair("rmse", _ONE.format("best"), "anje1 paper", beside=True),
-            Pair("rmse", _ONE.format("best"), "alr1 paper", beside=True),
+            Pair("rmse", _PULL_TO_ONE.format("best"), "anje1 paper", unjudged=True),
+            Pair("rmse", _PULL_TO_ONE.format("best"), "alr1 paper", unjudged=True),
         ),
     ),
     curved_item(
@@ -210,7 +212,7 @@ CLAIMS: tuple[Item, ...] = (
         "the same; more rows right than lr",
         "density",
     ),
-    drawn(
+    by_draws(
         limited(
             "c15",
             _TOP.format(15, "bandwidths settle in about three outer steps"),
@@ -245,21 +247,23 @@ CLAIMS: tuple[Item, ...] = (
 
 
 def _maps(*methods: str) -> Shows:
-    def shown(figures: pd.DataFrame) -> pd.DataFrame:
+    def selected(figures: pd.DataFrame) -> pd.DataFrame:
         return figures[figures["method"].isin(methods) & (figures[["map", "points"]].notna().any(axis=1))]
 
-    return "maps", lambda figures: shown(figures) if {"map", "points"} <= set(figures) else figures.iloc[:0]
+    return "maps", lambda figures: selected(figures) if {"map", "points"} <= set(figures) else figures.iloc[:0]
 
 
 def _h_curves(figures: pd.DataFrame) -> pd.DataFrame:
     if "h" not in figures:
         return pd.DataFrame()
-    own = figures[figures["h"].notna()]
+    points = figures[figures["h"].notna()]
     names = {"x_name": "outer steps", "y_name": "bandwidth h"}
-    return pd.DataFrame(names | {"panel": own["set"], "method": own["method"], "x": own["seen"], "y": own["h"]})
+    return pd.DataFrame(
+        names | {"panel": points["set"], "method": points["method"], "x": points["seen"], "y": points["h"]}
+    )
 
 
-def _nothing(figures: pd.DataFrame) -> pd.DataFrame:
+def _no_lines(figures: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns=list(COLUMNS))
 
 
@@ -269,7 +273,7 @@ TOY = (
         f"{DLR} 2: the toy",
         "toy",
         "two classes, each of two long clouds that cross the other's",
-        _nothing,
+        _no_lines,
         lambda table: "the same four Gaussians, drawn anew",
         *_maps("points"),
     ),
@@ -277,7 +281,7 @@ TOY = (
         limited(
             f"dlr-f{number}",
             f"{DLR} {number}: p of {method} over the toy's plane",
-            f"accuracy {toy.PRINTED[method]} %",
+            f"accuracy {toy.ACCURACY[method]} %",
             "toy",
             partial(toy.accuracy_lines, f"dlr-f{number}", method),
             _maps(method, "points"),

@@ -38,62 +38,62 @@ def compared(
     for (name, paper_set), of_set in figures.groupby(["set", "paper_set"], sort=False):
         if "missing" in of_set and of_set["missing"].notna().any():
             advice = of_set["missing"].iloc[0]
-            printed = {method: value for (its_set, method), value in paper.items() if its_set == paper_set}
+            paper_values = {method: value for (its_set, method), value in paper.items() if its_set == paper_set}
             lines += [
                 _line(item, name, method, quantity, value, source(method, quantity), verdict=NOT_RUN, reason=advice)
-                for method, value in printed.items()
+                for method, value in paper_values.items()
             ]
             continue
         for method, rows in of_set.groupby("method", sort=False):
             value = paper.get((paper_set, method), np.nan)
-            told = source(method, quantity) if np.isfinite(value) else ""
-            lines.append(_measured(item, name, method, quantity, value, told, rows, reason))
+            origin = source(method, quantity) if np.isfinite(value) else ""
+            lines.append(_measured_line(item, name, method, quantity, value, origin, rows, reason))
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
 def order_lines(table: pd.DataFrame) -> pd.DataFrame:
     """Return a line a set (`COLUMNS`) of what `compared` gave: the order of its methods, ours beside the paper's."""
     lines = []
-    for (item, name, quantity), own in table.groupby(["item", "set", "quantity"], sort=False):
-        both = own[["ours", "paper"]].astype(float).dropna()
-        if len(both):
-            said, tau, p = judge_order(both["ours"].to_numpy(), both["paper"].to_numpy())
-            words, told = f"order of {len(both)} methods", f"Kendall's tau {tau:.2f}, p {p:.3f}"
-            line = _line(item, name, words, quantity, np.nan, "printed", ours=told, splits=1, verdict=said)
+    for (item, name, quantity), set_lines in table.groupby(["item", "set", "quantity"], sort=False):
+        pairs = set_lines[["ours", "paper"]].astype(float).dropna()
+        if len(pairs):
+            verdict, tau, p = judge_order(pairs["ours"].to_numpy(), pairs["paper"].to_numpy())
+            words, tau_text = f"order of {len(pairs)} methods", f"Kendall's tau {tau:.2f}, p {p:.3f}"
+            line = _line(item, name, words, quantity, np.nan, "printed", ours=tau_text, splits=1, verdict=verdict)
             lines.append(line | {"paper": "theirs"})
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
-def _measured(
+def _measured_line(
     item: str, name: str, method: str, quantity: str, value: float, source: str, rows: pd.DataFrame, reason: Reason
 ) -> dict[str, object]:
-    found = rows[quantity].dropna() if quantity in rows else pd.Series(dtype=float)
-    if found.empty:
-        failed = [] if "failed" not in rows else rows["failed"].dropna().tolist()
-        why = failed[0] if failed else "no split gave a figure"
-        return _line(item, name, method, quantity, value, source, verdict=UNDECIDED, reason=why)
-    ours, sd = _middle_and_spread(found, robust=quantity.endswith("_ms"))
+    column = rows[quantity].dropna() if quantity in rows else pd.Series(dtype=float)
+    if column.empty:
+        failures = [] if "failed" not in rows else rows["failed"].dropna().tolist()
+        note = failures[0] if failures else "no split gave a figure"
+        return _line(item, name, method, quantity, value, source, verdict=UNDECIDED, reason=note)
+    middle, sd = _middle_and_spread(column, robust=quantity.endswith("_ms"))
     if not np.isfinite(value):
-        said = ""
+        word = ""
     elif quantity.endswith("_ms"):
-        said = NOT_COMPARABLE
+        word = NOT_COMPARABLE
     else:
-        said = judge_mean(value, ours, sd, len(found), HALF_DIGIT[quantity])
-    why = reason(quantity, name, method) if said in (DIFFERS, NOT_COMPARABLE) else ""
+        word = judge_mean(value, middle, sd, len(column), HALF_DIGIT[quantity])
+    note = reason(quantity, name, method) if word in (DIFFERS, NOT_COMPARABLE) else ""
     return _line(
-        item, name, method, quantity, value, source, ours=ours, sd=sd, splits=len(found), verdict=said, reason=why
+        item, name, method, quantity, value, source, ours=middle, sd=sd, splits=len(column), verdict=word, reason=note
     )
 
 
-def _middle_and_spread(found: pd.Series, robust: bool) -> tuple[float, float]:
+def _middle_and_spread(values: pd.Series, robust: bool) -> tuple[float, float]:
     if robust:
-        low, middle, high = found.quantile([0.25, 0.5, 0.75])
+        low, middle, high = values.quantile([0.25, 0.5, 0.75])
         return float(middle), float(high - low) / _NORMAL_RANGE
-    return float(found.mean()), float(found.std(ddof=1)) if len(found) > 1 else 0.0
+    return float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0
 
 
 def _line(
-    item: str, name: str, method: str, quantity: str, value: float, source: str, **more: object
+    item: str, name: str, method: str, quantity: str, value: float, source: str, **fields: object
 ) -> dict[str, object]:
-    about = {"item": item, "set": name, "method": method, "quantity": quantity, "paper": value, "source": source}
-    return about | {"ours": np.nan, "sd": np.nan, "splits": 0, "sets": 1, "verdict": "", "reason": ""} | more
+    labels = {"item": item, "set": name, "method": method, "quantity": quantity, "paper": value, "source": source}
+    return labels | {"ours": np.nan, "sd": np.nan, "splits": 0, "sets": 1, "verdict": "", "reason": ""} | fields

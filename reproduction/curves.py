@@ -34,40 +34,40 @@ class Curves:
 
 def stepwise(families: Sequence[str], orders: Sequence[int], solver: str = "sgd") -> dict[str, Recipe]:
     """Return recipes that learn row by row, by name."""
-    found = {f"{f}{n}": Recipe(f, order=n, solver=solver, alpha=0.0) for f in families if f != "anje" for n in orders}
-    return found | {f"anje{n}": Recipe("anje", order=n) for n in orders if "anje" in families}
+    recipes = {f"{f}{n}": Recipe(f, order=n, solver=solver, alpha=0.0) for f in families if f != "anje" for n in orders}
+    return recipes | {f"anje{n}": Recipe("anje", order=n) for n in orders if "anje" in families}
 
 
 def curve_rows(curves: Sequence[Curves], settings: Settings) -> Progress:
     """Yield (what was done, its points) a table."""
-    for one in curves:
-        table = one.table
+    for spec in curves:
+        table = spec.table
         if table.missing(settings.folder):
             yield f"{table.name}: no data", [{"set": table.name, "missing": table.advice(settings.folder)}]
             continue
         study = learning_curve(
             table.read(settings.folder),
-            list(one.learners.values()),
-            repeats=one.repeats,
-            window=one.window,
-            theta=one.theta,
+            list(spec.learners.values()),
+            repeats=spec.repeats,
+            window=spec.window,
+            theta=spec.theta,
             n_jobs=settings.jobs,
             keep=settings.keep,
             owner=OWNER,
         )
         _run(study, settings)
-        yield f"{table.name}, {one.theta}", list(_points(study, one))
+        yield f"{table.name}, {spec.theta}", list(_points(study, spec))
 
 
-def _points(study: Study, one: Curves) -> Iterator[Row]:
+def _points(study: Study, spec: Curves) -> Iterator[Row]:
     lines = study.summary()
-    for racer, name in enumerate(one.learners):
+    for racer, name in enumerate(spec.learners):
         # A curve that has not met all orders of the rows is a mean over others than its neighbours'.
-        own = lines[(lines["racer"] == racer) & (lines["orders"] == one.repeats)] if len(lines) else lines
-        taken = sorted({*range(0, len(own), max(1, len(own) // MOST_POINTS)), *range(len(own))[-1:]})
-        for row in own.iloc[taken].to_dict("records"):
+        curve = lines[(lines["racer"] == racer) & (lines["orders"] == spec.repeats)] if len(lines) else lines
+        positions = sorted({*range(0, len(curve), max(1, len(curve) // MOST_POINTS)), *range(len(curve))[-1:]})
+        for row in curve.iloc[positions].to_dict("records"):
             point = {key: row[key] for key in ("seen", "rmse2", "error", "orders")}
-            yield {"set": one.table.name, "theta": one.theta, "method": name} | point
+            yield {"set": spec.table.name, "theta": spec.theta, "method": name} | point
 
 
 def share_rows(
@@ -92,10 +92,10 @@ def share_rows(
         frame = study.frame()
         rows: list[Row] = []
         for racer, name in enumerate(recipes):
-            own = frame[frame["racer"] == racer] if len(frame) else frame
-            if len(own) and own["error"].notna().sum() == fits_each(study):
-                seen = int(own["train_rows"].mean())
-                rows.append({"set": table.name, "method": name, "seen": seen, "error": float(own["error"].mean())})
+            fits = frame[frame["racer"] == racer] if len(frame) else frame
+            if len(fits) and fits["error"].notna().sum() == fits_each(study):
+                n_rows = int(fits["train_rows"].mean())
+                rows.append({"set": table.name, "method": name, "seen": n_rows, "error": float(fits["error"].mean())})
         yield f"{table.name}: share {share:g}", rows
 
 

@@ -32,7 +32,7 @@ _NOISE = (
     "which rows the paper has is not known: its accuracy is nearer to that with the six rows that are wrong on purpose "
     "(monks-3), its AUC to that without (monks-3-test)"
 )
-_WHICH = "theirs may be the other Wisconsin table"
+_OTHER_TABLE = "theirs may be the other Wisconsin table"
 
 # (quantity, set, method, reason); * fits anything.
 _REASONS: tuple[tuple[str, str, str, str], ...] = (
@@ -40,13 +40,13 @@ _REASONS: tuple[tuple[str, str, str, str], ...] = (
     *(("auc", name, "klr-*", _NO_RANKING) for name in ("heart-cleveland", "pima")),
     ("accuracy", "hepatitis", "dlr", "its rows may be the 80 without a gap (hepatitis-whole in dlr-5)"),
     ("*", "monks-3*", "*", _NOISE),
-    ("*", "wdbc", "*", _WHICH),
-    ("*", "breast-cancer-wisconsin", "*", _WHICH),
+    ("*", "wdbc", "*", _OTHER_TABLE),
+    ("*", "breast-cancer-wisconsin", "*", _OTHER_TABLE),
 )
 
 
 def reason(quantity: str, name: str, method: str) -> str:
-    """Return the reason told for a quantity of a method on a set; what was tried otherwise is in dlr-5.1."""
+    """Return the known reason why a quantity of a method on a set differs; other settings are in dlr-5.1."""
     for its_quantity, its_set, its_method, words in _REASONS:
         if fnmatch(quantity, its_quantity) and fnmatch(name, its_set) and fnmatch(method, its_method):
             return words
@@ -55,7 +55,7 @@ def reason(quantity: str, name: str, method: str) -> str:
 
 NUMERIC = ("Wisconsin breast cancer", "hepatitis", "ionosphere", "Cleveland heart disease", "Pima Indians diabetes")
 MIXED = ("tic tac", "monk problem", "SPECFT heart data")
-TOLD, PUT_TOGETHER = "printed", "printed, column reconstructed"
+SOURCE_PRINTED, SOURCE_RECONSTRUCTED = "printed", "printed, column reconstructed"
 
 Table = Mapping[str, tuple[float, ...]]  # by method, a number a set
 
@@ -135,32 +135,32 @@ TRAINING_MS_MIXED = _table(
 def source(method: str, quantity: str) -> str:
     """Return how sure it is that a number of `method` stands in its column."""
     sure = ("lr", "dlr", "dlr-h") if quantity != "train_ms" else ()
-    return TOLD if method in sure else PUT_TOGETHER
+    return SOURCE_PRINTED if method in sure else SOURCE_RECONSTRUCTED
 
 
 def best_of(table: pd.DataFrame) -> str:
     """Return on how many sets dlr and dlr-h come out on top among the paper's methods, in the paper and here."""
-    told = table[table["paper"].notna() & table["ours"].notna()]
+    judged_lines = table[table["paper"].notna() & table["ours"].notna()]
     parts = []
     for method in ("dlr", "dlr-h"):
         wins = {"paper": 0, "ours": 0}
-        own = told[told["method"] == method]
-        for name in own["set"]:
-            of_set = told[told["set"] == name].set_index("method")
+        rows = judged_lines[judged_lines["method"] == method]
+        for name in rows["set"]:
+            of_set = judged_lines[judged_lines["set"] == name].set_index("method")
             for column in wins:
                 wins[column] += bool(of_set.loc[method, column] >= of_set[column].max())
-        if len(own):
-            parts.append(f"{method} best or level on {wins['ours']} of {len(own)} sets (paper {wins['paper']})")
+        if len(rows):
+            parts.append(f"{method} best or level on {wins['ours']} of {len(rows)} sets (paper {wins['paper']})")
     return "; ".join([*parts, verdicts(table)])
 
 
 def times_of_lr(table: pd.DataFrame) -> str:
     """Return the geometric mean over sets of each method's time in units of lr's, in the paper and here."""
-    told = table[(table["verdict"] == NOT_COMPARABLE) & table["ours"].notna()]
-    told = told.astype({"paper": float, "ours": float})
-    units = told[told["method"] == "lr"].set_index("set")[["paper", "ours"]]
+    timed = table[(table["verdict"] == NOT_COMPARABLE) & table["ours"].notna()]
+    timed = timed.astype({"paper": float, "ours": float})
+    units = timed[timed["method"] == "lr"].set_index("set")[["paper", "ours"]]
     parts = []
-    for method, rows in told.groupby("method", sort=False):
+    for method, rows in timed.groupby("method", sort=False):
         if method == "lr" or units.empty:
             continue
         logs = np.log(rows.set_index("set")[["paper", "ours"]] / units.loc[rows["set"]])
@@ -173,11 +173,13 @@ def growth_table(figures: pd.DataFrame) -> pd.DataFrame:
     """Return a line a method and size; the paper's numbers are lost with its picture."""
     lines = []
     for row in figures[figures["rows"].notna()].to_dict("records") if "rows" in figures else ():
-        given_up = not row.get("train_s", np.nan) > 0
-        why = f"given up: about {row['expected_s']:.0f} s expected" if given_up else ""
+        is_given_up = not row.get("train_s", np.nan) > 0
+        cause = f"given up: about {row['expected_s']:.0f} s expected" if is_given_up else ""
         line = {"item": "dlr-f6", "set": "made", "method": row["method"], "quantity": f"train_s at {row['rows']} rows"}
         line |= {"paper": np.nan, "source": "", "ours": row.get("train_s", np.nan), "sd": np.nan, "splits": 1}
-        lines.append(line | {"sets": 1, "verdict": UNDECIDED if given_up else "", "reason": why, "rows": row["rows"]})
+        lines.append(
+            line | {"sets": 1, "verdict": UNDECIDED if is_given_up else "", "reason": cause, "rows": row["rows"]}
+        )
     return pd.DataFrame(lines, columns=[*COLUMNS, "rows"])
 
 
@@ -192,24 +194,24 @@ def growth_seen(table: pd.DataFrame) -> str:
     return "; ".join(parts) or "no figures"
 
 
-def _printed(sets: tuple[str, ...], table: Table) -> Paper:
+def _paper_values(sets: tuple[str, ...], table: Table) -> Paper:
     return {(name, method): values[k] for method, values in table.items() for k, name in enumerate(sets)}
 
 
-def _item(number: int, what: str, study: str, quantity: str, printed: Paper, said: str) -> Item:
+def _item(number: int, topic: str, study: str, quantity: str, paper: Paper, text: str) -> Item:
     name, timed = f"dlr-t{number}", quantity == "train_ms"
 
     def numbers(figures: pd.DataFrame) -> pd.DataFrame:
-        return compared(name, quantity, figures, printed, source, reason)
+        return compared(name, quantity, figures, paper, source, reason)
 
     def orders_above(figures: pd.DataFrame) -> pd.DataFrame:
         table = numbers(figures)
         return pd.concat([order_lines(table), table], ignore_index=True)
 
-    title = f"[DLR] table {number}: {what}"
+    title = f"[DLR] table {number}: {topic}"
     if timed:
-        return Item(name, title, study, said, orders_above, times_of_lr, "log dots", numbers)
-    return Item(name, title, study, said, numbers, best_of)
+        return Item(name, title, study, text, orders_above, times_of_lr, "log dots", numbers)
+    return Item(name, title, study, text, numbers, best_of)
 
 
 QUANTITIES: Mapping[str, tuple[Table, Table]] = MappingProxyType(
@@ -217,8 +219,8 @@ QUANTITIES: Mapping[str, tuple[Table, Table]] = MappingProxyType(
 )
 
 
-def _printed_of(bases: Mapping[str, str]) -> dict[str, Paper]:
-    """By quantity the printed figures of the methods that others (keys) stand for."""
+def _printed_values(bases: Mapping[str, str]) -> dict[str, Paper]:
+    """Printed figures by quantity; each key of `bases` takes the figures of the method it maps to."""
     return {
         quantity: {
             (name, method): value
@@ -230,41 +232,43 @@ def _printed_of(bases: Mapping[str, str]) -> dict[str, Paper]:
     }
 
 
-_HELD_BACK_PRINTED = _printed_of(dict.fromkeys(HELD_BACK, "dlr"))
-_OTHERWISE_PRINTED = _printed_of({method: method.partition(", ")[0] for method in OTHERWISE})
+_HELD_BACK_PRINTED = _printed_values(dict.fromkeys(HELD_BACK, "dlr"))
+_OTHERWISE_PRINTED = _printed_values({method: method.partition(", ")[0] for method in OTHERWISE})
 
 
-def _beside(item: str, figures: pd.DataFrame, quantity: str, printed: Mapping[str, Paper]) -> pd.DataFrame:
-    """Lines of methods that the paper does not have beside figures that it prints: which would agree is told, and is
-    no verdict. printed: by quantity.
+def _set_beside(item: str, figures: pd.DataFrame, quantity: str, papers: Mapping[str, Paper]) -> pd.DataFrame:
+    """Lines of methods that the paper does not have, beside figures that it prints. The reason says which would agree;
+    there is no verdict. papers: printed figures by quantity.
     """
-    table = compared(item, quantity, figures, printed[quantity], lambda method, _: "printed", lambda *_: "")
+    table = compared(item, quantity, figures, papers[quantity], lambda method, _: "printed", lambda *_: "")
     would = table["verdict"].map({AGREES: WOULD, COMPATIBLE: WOULD}).fillna("")
-    judged = table["verdict"].isin((AGREES, COMPATIBLE, DIFFERS))
-    return table.assign(reason=would.where(judged, table["reason"]), verdict=table["verdict"].mask(judged, ""))
+    is_judged = table["verdict"].isin((AGREES, COMPATIBLE, DIFFERS))
+    return table.assign(reason=would.where(is_judged, table["reason"]), verdict=table["verdict"].mask(is_judged, ""))
 
 
 def _otherwise(figures: pd.DataFrame) -> pd.DataFrame:
     """Lines of OTHERWISE that have figures (a number a level: where no level is a gap); what has an AUC of its classes
     has the accuracy of another line.
     """
-    table = pd.concat([_beside("dlr-5.1", figures, name, _OTHERWISE_PRINTED) for name in QUANTITIES], ignore_index=True)
+    table = pd.concat(
+        [_set_beside("dlr-5.1", figures, name, _OTHERWISE_PRINTED) for name in QUANTITIES], ignore_index=True
+    )
     by_class = table["method"].isin([name for name, method in OTHERWISE.items() if method.by_class])
-    told = table["ours"].notna() | (table["verdict"] == NOT_RUN)
-    return table[told & ~(by_class & (table["quantity"] == "accuracy"))].reset_index(drop=True)
+    has_figures = table["ours"].notna() | (table["verdict"] == NOT_RUN)
+    return table[has_figures & ~(by_class & (table["quantity"] == "accuracy"))].reset_index(drop=True)
 
 
 def _held_back(figures: pd.DataFrame, quantity: str) -> pd.DataFrame:
     """Lines of the methods of HELD_BACK beside the paper's dlr."""
-    return _beside("dlr-5", figures, quantity, _HELD_BACK_PRINTED)
+    return _set_beside("dlr-5", figures, quantity, _HELD_BACK_PRINTED)
 
 
-def _most_brought(table: pd.DataFrame) -> str:
+def _count_ways(table: pd.DataFrame) -> str:
     """How many of the printed figures each way would bring, by its name without the method."""
-    told = table[table["paper"].notna() & table["ours"].notna()]
+    figures = table[table["paper"].notna() & table["ours"].notna()]
     parts = []
-    for how, own in told.groupby([name.partition(", ")[2] for name in told["method"]], sort=False):
-        parts.append(f"{how}: {int((own['reason'] == WOULD).sum())} of {len(own)}")
+    for way, way_lines in figures.groupby([name.partition(", ")[2] for name in figures["method"]], sort=False):
+        parts.append(f"{way}: {int((way_lines['reason'] == WOULD).sum())} of {len(way_lines)}")
     return "; ".join(parts) or "no figures"
 
 
@@ -275,7 +279,7 @@ def _fitting(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
 CLINICAL = ("lr", "svm-rbf", "dlr-h", "dlr")
 _MATCHED = ("auc", "sensitivity", "ppv", "npv", "right")
 _CLINICAL_PAIRS = tuple(
-    Pair(measure, rival, method, beside=method != "dlr-h")
+    Pair(measure, rival, method, unjudged=method != "dlr-h")
     for method in ("dlr-h", "dlr")
     for measure in _MATCHED[: None if method == "dlr-h" else 2]
     for rival in ("lr", "svm-rbf")
@@ -295,15 +299,15 @@ _CLINICAL = paired(
 def _clinical_table(figures: pd.DataFrame) -> pd.DataFrame:
     """The pairs' lines, and below them each method's figures on each set, without a verdict."""
     names = ("sensitivity", "specificity", "ppv", "npv") if "paper_set" in figures else ()
-    each = [compared("dlr-t7", name, figures, {}, source, reason) for name in names]
-    return pd.concat([_CLINICAL.table(figures), *each], ignore_index=True)
+    parts = [compared("dlr-t7", name, figures, {}, source, reason) for name in names]
+    return pd.concat([_CLINICAL.table(figures), *parts], ignore_index=True)
 
 
 _LIKE = "dlr and dlr-h perform better than other methods in most data sets; dlr-h beats dlr on all of them"
 _FAST = "lr is fastest, dlr second; dlr-h is slower than dlr, but much faster than kernel LR and SVM in most cases"
 _MIXED_LIKE = "dlr and dlr-h are the same where all columns are categorical, and highly competitive with all others"
 _MIXED_FAST = "dlr and dlr-h are orders of magnitude faster than the kernel methods"
-_NUMERIC, _MIXED = partial(_printed, NUMERIC), partial(_printed, MIXED)
+_NUMERIC, _MIXED = partial(_paper_values, NUMERIC), partial(_paper_values, MIXED)
 DLR_TABLES = (
     _item(1, "accuracy on numeric sets, %", "dlr-numeric", "accuracy", _NUMERIC(ACCURACY), _LIKE),
     _item(2, "AUC on numeric sets", "dlr-numeric", "auc", _NUMERIC(AUC), _LIKE),
@@ -331,7 +335,7 @@ DLR_TABLES = (
         "dlr-otherwise",
         "the printed figures of each method; what would give them, on a tenth of the splits (ours: no verdict)",
         _otherwise,
-        _most_brought,
+        _count_ways,
         "dots",
         lambda figures: _otherwise(figures).query("quantity == 'accuracy'"),
     ),

@@ -15,9 +15,9 @@ from reproduction import judge
 from reproduction.svg import line, page, text
 
 WIDTH, LABEL, VALUES, ROW, HEAD, GAP = 1080, 230, 118, 16, 46, 14
-ACROSS = 2  # panels side by side
+PANELS_ACROSS = 2  # panels side by side
 LETTER = 6.3  # pixels of a letter of a label
-AGREES, COMPATIBLE, DIFFERS, ALONE, PAPER = "#009e73", "#56b4e9", "#d55e00", "#0072b2", "#8a6d00"
+AGREES, COMPATIBLE, DIFFERS, NO_VERDICT, PAPER = "#009e73", "#56b4e9", "#d55e00", "#0072b2", "#8a6d00"
 _COLOURS = {judge.AGREES: AGREES, judge.COMPATIBLE: COMPATIBLE, judge.DIFFERS: DIFFERS}
 HEIGHT, MARGIN = 420, 70  # of the picture of lines
 _LINE_COLOURS = (FAMILY_COLOURS["lr"], FAMILY_COLOURS["alr"], FAMILY_COLOURS["adaptive"], FAMILY_COLOURS["alrj"], GREY)
@@ -31,20 +31,21 @@ def dots(
     labels: Mapping[str, str],
     *,
     log: bool | Collection[str] = False,
-    across: int = ACROSS,
+    panels_across: int = PANELS_ACROSS,
     label: float = LABEL,
 ) -> str:
     """Return the picture of a table with columns set, method, paper, ours, sd, verdict; `labels` by method.
 
-    log: whether axes are logarithmic, or the sets whose axis is. across: panels side by side. label: pixels of labels.
+    log: whether axes are logarithmic, or the sets whose axis is. panels_across: panels side by side. label: pixels of
+    labels.
     """
     sets = list(dict.fromkeys(table["set"]))
     heights = [HEAD + ROW * int((table["set"] == name).sum()) + GAP for name in sets]
-    rows = [max(heights[k : k + across]) for k in range(0, len(sets), across)]
-    width = WIDTH / across
+    rows = [max(heights[k : k + panels_across]) for k in range(0, len(sets), panels_across)]
+    width = WIDTH / panels_across
     parts = [text(title, 12, 22, kind="title"), *_legend(12, 42)]
     for k, name in enumerate(sets):
-        corner = (width * (k % across), 50 + sum(rows[: k // across]))
+        corner = (width * (k % panels_across), 50 + sum(rows[: k // panels_across]))
         own_log = log if isinstance(log, bool) else name in log
         parts += _panel(table[table["set"] == name], name, labels, corner, (width, label), own_log)
     return page(parts, WIDTH, 50 + sum(rows))
@@ -56,7 +57,7 @@ def _legend(x: float, y: float) -> list[str]:
         ("ours, agrees", AGREES),
         ("ours, compatible", COMPATIBLE),
         ("ours, differs", DIFFERS),
-        ("ours alone", ALONE),
+        ("ours alone", NO_VERDICT),
     ):
         parts += [_dot(x + 5, y - 4, colour), text(words, x + 14, y, kind="quiet")]
         x += 125
@@ -64,9 +65,9 @@ def _legend(x: float, y: float) -> list[str]:
 
 
 def _fitting(words: str, width: float) -> str:
-    """Words that are too long for so many pixels lose their end: what they begin with tells them apart."""
-    most = int(width / LETTER)
-    return words if len(words) <= most else f"{words[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+    """Cut words to `width` pixels; the beginning is kept, by which labels differ."""
+    max_letters = int(width / LETTER)
+    return words if len(words) <= max_letters else f"{words[: max_letters - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _panel(
@@ -83,8 +84,8 @@ def _panel(
     bottom = top + HEAD + ROW * len(table)
     parts = [text(name, left + 12, top + 16, kind="title")]
     for tick in ticks:
-        at = place(tick)
-        parts += [line((at, at), (top + 36, bottom)), text(_tick(tick), at, top + 32, kind="quiet", anchor="middle")]
+        x = place(tick)
+        parts += [line((x, x), (top + 36, bottom)), text(_tick(tick), x, top + 32, kind="quiet", anchor="middle")]
     for k, row in enumerate(table.to_dict("records")):
         y = top + HEAD + ROW * k + ROW / 2
         words = _fitting(labels.get(row["method"], row["method"]), label - 10)
@@ -95,22 +96,22 @@ def _panel(
 
 
 def _marks(row: Mapping[str, object], y: float, place: Scale, log: bool) -> list[str]:
-    ours, paper, sd = (float(str(row[name])) for name in ("ours", "paper", "sd"))
+    our_value, paper, sd = (float(str(row[name])) for name in ("ours", "paper", "sd"))
     parts = []
-    if np.isfinite(ours):
-        colour = _COLOURS.get(str(row["verdict"]), ALONE)
+    if np.isfinite(our_value):
+        colour = _COLOURS.get(str(row["verdict"]), NO_VERDICT)
         if np.isfinite(sd) and not log:
-            parts.append(line((place(ours - sd), place(ours + sd)), (y, y), colour, 1.5))
-        parts.append(_dot(place(ours), y, colour))
+            parts.append(line((place(our_value - sd), place(our_value + sd)), (y, y), colour, 1.5))
+        parts.append(_dot(place(our_value), y, colour))
     if np.isfinite(paper):
         parts.append(_diamond(place(paper), y))
     return parts
 
 
 def _numbers(row: Mapping[str, object]) -> str:
-    ours, paper = (float(str(row[name])) for name in ("ours", "paper"))
-    told = " | ".join(_short(value) for value in (ours, paper) if np.isfinite(value))
-    return told if np.isfinite(ours) else f"no data | {told}"
+    our_value, paper = (float(str(row[name])) for name in ("ours", "paper"))
+    numbers = " | ".join(_short(value) for value in (our_value, paper) if np.isfinite(value))
+    return numbers if np.isfinite(our_value) else f"no data | {numbers}"
 
 
 def _short(value: float) -> str:
@@ -161,28 +162,28 @@ def _step(rough: float) -> float:
 
 def lines(table: pd.DataFrame, title: str, labels: Mapping[str, str]) -> str:
     """Return the picture of ours over rows, a line a method, both axes logarithmic; lines end where they gave up."""
-    found = table[table["ours"].notna()]
-    across, x_ticks = _axis(found["rows"].to_numpy(float), (MARGIN, WIDTH - 230), log=True)
-    up, y_ticks = _axis(found["ours"].to_numpy(float), (HEIGHT - MARGIN, 44), log=True)
+    points = table[table["ours"].notna()]
+    place_x, x_ticks = _axis(points["rows"].to_numpy(float), (MARGIN, WIDTH - 230), log=True)
+    place_y, y_ticks = _axis(points["ours"].to_numpy(float), (HEIGHT - MARGIN, 44), log=True)
     parts = [text(title, 12, 22, kind="title")]
     for tick in x_ticks:
-        at = across(tick)
-        parts.append(line((at, at), (44, HEIGHT - MARGIN)))
-        parts.append(text(_tick(tick), at, HEIGHT - MARGIN + 18, kind="quiet", anchor="middle"))
+        tick_x = place_x(tick)
+        parts.append(line((tick_x, tick_x), (44, HEIGHT - MARGIN)))
+        parts.append(text(_tick(tick), tick_x, HEIGHT - MARGIN + 18, kind="quiet", anchor="middle"))
     for tick in y_ticks:
-        parts.append(line((MARGIN, WIDTH - 230), (up(tick), up(tick))))
-        parts.append(text(f"{tick:g} s", MARGIN - 6, up(tick) + 4, kind="quiet", anchor="end"))
+        parts.append(line((MARGIN, WIDTH - 230), (place_y(tick), place_y(tick))))
+        parts.append(text(f"{tick:g} s", MARGIN - 6, place_y(tick) + 4, kind="quiet", anchor="end"))
     parts.append(text("rows", (MARGIN + WIDTH - 230) / 2, HEIGHT - MARGIN + 38, anchor="middle"))
     ends = []
-    for k, (method, rows) in enumerate(found.groupby("method", sort=False)):
+    for k, (method, rows) in enumerate(points.groupby("method", sort=False)):
         colour = FAMILY_COLOURS.get(str(method), _LINE_COLOURS[k % len(_LINE_COLOURS)])
-        spots = [(across(n), up(s)) for n, s in zip(rows["rows"], rows["ours"], strict=True)]
+        spots = [(place_x(n), place_y(s)) for n, s in zip(rows["rows"], rows["ours"], strict=True)]
         joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
         parts.append(f'<polyline points="{joined}" style="fill:none;stroke:{colour};stroke-width:2"/>')
         parts += [_dot(x, y, colour) for x, y in spots]
         ends.append((spots[-1][1], spots[-1][0], colour, labels.get(str(method), str(method))))
-    below: dict[float, float] = {}
+    label_y: dict[float, float] = {}
     for y, x, colour, words in sorted(ends):  # from the top, each a line of text below the one before at the same end
-        below[x] = max(y, below.get(x, 0.0) + ROW)
-        parts += [_dot(x + 16, below[x], colour), text(words, x + 26, below[x] + 4)]
+        label_y[x] = max(y, label_y.get(x, 0.0) + ROW)
+        parts += [_dot(x + 16, label_y[x], colour), text(words, x + 26, label_y[x] + 4)]
     return page(parts, WIDTH, HEIGHT)

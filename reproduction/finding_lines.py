@@ -10,12 +10,12 @@ import pandas as pd
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.studies.statistics.significance import geometric_mean_ratio, sign_test, win_draw_loss
 from reproduction.judge import AGREES, COMPATIBLE, DIFFERS, ENOUGH, SURE, UNDECIDED, alike
-from reproduction.pairs import Pair, digits_of, found, width_of
+from reproduction.pairs import Pair, compare_pair, digits_of, width_of
 
 _RECORD = re.compile(r"(\d+)/(\d+)/(\d+), p (< \.001|[.\d]+), mean ratio ([\d.e+-]+|nan|inf)")
 EARLIER = "of an earlier run"  # so a line's reason begins whose fits are lost: it is in no finding
 SETS = "sets"  # the name under which the kept means are found among the tables
-NOTHING_LEFT = 0.001  # nats a row: of a training loss below it there may be no finite optimum
+MIN_LOSS = 0.001  # nats a row: of a training loss below it there may be no finite optimum
 ALIKE = 0.9  # share of sets on which two must be within LIKE, to be said to be alike
 Tables = Mapping[str, pd.DataFrame]
 
@@ -30,7 +30,7 @@ class Figures:
     the paper's. verdict: the item's, "" without one. counts: of a table its lines by verdict. raw: p as a number,
     None without a test; alone: p before Holm's. middles: medians of first and second. about: the line's methods.
     near: sets on which the two are within a twentieth. left: the figures of the sets on which something is left of the
-    training loss, at least NOTHING_LEFT of one of the two. correlation: of rows and ratio, by rank.
+    training loss, at least MIN_LOSS of one of the two. correlation: of rows and ratio, by rank.
     """
 
     wins: int = 0
@@ -81,7 +81,7 @@ class Figures:
 
     @property
     def decided(self) -> int:
-        """Lines of the table whose verdict says something."""
+        """Number of lines of the table that agree, are compatible or differ."""
         return sum(self.counts.get(word, 0) for word in (AGREES, COMPATIBLE, DIFFERS))
 
     @property
@@ -94,17 +94,17 @@ class Figures:
 class Lines:
     """A line of an item's table; without a method any of its set.
 
-    by_item: its item's verdict decides, without a test of ours: of draws of one generator, of which there can be as
-    many as one likes, or of an amount that the item is about.
+    set_label: the line's set, "" for any. by_item: its item's verdict decides, without a test of ours: of draws of one
+    generator, of which there can be as many as one likes, or of an amount that the item is about.
     """
 
     item: str
     quantity: str
     method: str = ""
-    on: str = ""
+    set_label: str = ""
     by_item: bool = False
 
-    def found(self, tables: Tables) -> pd.DataFrame:
+    def first_line(self, tables: Tables) -> pd.DataFrame:
         """Return the first line that fits; empty where there is none, or its fits are lost."""
         table = tables.get(self.item)
         if table is None:
@@ -112,21 +112,21 @@ class Lines:
         fits = table["quantity"] == self.quantity
         fits &= (table["method"] == self.method) | (not self.method)
         fits &= ~table["reason"].astype(str).str.contains(EARLIER)
-        return table[fits & (table["set"] == self.on) if self.on else fits].head(1)
+        return table[fits & (table["set"] == self.set_label) if self.set_label else fits].head(1)
 
     def figures(self, tables: Tables) -> Figures | None:
         """Return its figures; None where it has none yet."""
-        lines = self.found(tables)
+        lines = self.first_line(tables)
         if not len(lines) or not lines["ours"].astype(str).str.strip().any():
             return None
         first = lines.iloc[0]
-        told = Figures(ours=str(first["ours"]), verdict=str(first["verdict"]), about=str(first["method"]))
-        record = _RECORD.match(told.ours)
+        figures = Figures(ours=str(first["ours"]), verdict=str(first["verdict"]), about=str(first["method"]))
+        record = _RECORD.match(figures.ours)
         if not record:
-            return replace(told, value=_short(first["ours"]), sd=_short(first["sd"]), printed=str(first["paper"]))
+            return replace(figures, value=_short(first["ours"]), sd=_short(first["sd"]), printed=str(first["paper"]))
         wins, draws, losses, ratio = *map(int, record.groups()[:3]), float(record[5])
         p = None if self.by_item else sign_test(wins, losses)
-        return replace(told, wins=wins, draws=draws, losses=losses, ratio=f"{ratio:.2f}", raw=p)
+        return replace(figures, wins=wins, draws=draws, losses=losses, ratio=f"{ratio:.2f}", raw=p)
 
 
 def _short(cell: object) -> str:
@@ -136,8 +136,8 @@ def _short(cell: object) -> str:
 
 
 @dataclass(frozen=True)
-class Over:
-    """Two methods over the kept sets of `least` to under `below` rows: the first is said to be lower.
+class Means:
+    """Two methods over the kept sets of `min_rows` to under `max_rows` rows: the claim is that the first is lower.
 
     A method "a / b" is the ratio of two. expect: "less"; "like", where equal to four decimals or within a twentieth on
     ALIKE of the sets; "part", where nothing is tested; or "falls", where first over second is the lower the more rows a
@@ -150,43 +150,50 @@ class Over:
     a: str
     b: str
     expect: str = "less"
-    least: int = 0
-    below: float = np.inf
+    min_rows: int = 0
+    max_rows: float = np.inf
 
     @property
-    def on(self) -> str:
-        """Of which sets it is, in words."""
-        words = [f"{self.least:,} rows and more"] if self.least else []
-        return " and ".join([*words, f"under {self.below:,} rows"] if self.below < np.inf else words) or "all sets"
+    def set_label(self) -> str:
+        """The sets compared, in words."""
+        words = [f"{self.min_rows:,} rows and more"] if self.min_rows else []
+        return (
+            " and ".join([*words, f"under {self.max_rows:,} rows"] if self.max_rows < np.inf else words) or "all sets"
+        )
 
     def figures(self, tables: Tables) -> Figures | None:
         """Return its figures; None where no set has both."""
         rows = tables.get(SETS, pd.DataFrame())
         if self.measure not in rows:
             return None
-        rows = rows[(rows["rows"] >= self.least) & (rows["rows"] < self.below)]
+        rows = rows[(rows["rows"] >= self.min_rows) & (rows["rows"] < self.max_rows)]
         for name in {self.a, self.b}:
             if " / " in name:
                 rows = pd.concat([rows, _quotient(rows, name, self.measure)])
-        what = found(Pair(self.measure, self.a, self.b), rows)
-        if not what.sets:
+        comparison = compare_pair(Pair(self.measure, self.a, self.b), rows)
+        if not comparison.sets:
             return None
-        left = _left(rows[rows["method"].isin((self.a, self.b))], what.sets)
-        told = replace(self._compared(what.a, what.b), left=self._compared(what.a[left], what.b[left]))
+        has_loss = _has_loss(rows[rows["method"].isin((self.a, self.b))], comparison.sets)
+        figures = replace(
+            self._compared(comparison.a, comparison.b),
+            left=self._compared(comparison.a[has_loss], comparison.b[has_loss]),
+        )
         if self.expect == "part":
-            return replace(told, raw=None)
+            return replace(figures, raw=None)
         if self.expect == "like":
-            share = told.near / told.sets
-            return replace(told, raw=None, verdict=AGREES if share >= ALIKE else DIFFERS if share < 0.5 else UNDECIDED)
+            share = figures.near / figures.sets
+            return replace(
+                figures, raw=None, verdict=AGREES if share >= ALIKE else DIFFERS if share < 0.5 else UNDECIDED
+            )
         if self.expect == "falls":
             from scipy.stats import spearmanr
 
             width = 0.5e-4  # half a draw, for the zeros
-            of = rows.groupby("set")["rows"].max().reindex(what.sets)
-            rho, p = map(float, spearmanr(of, (what.a + width) / (what.b + width)))
-            said = UNDECIDED if p > SURE else AGREES if rho < 0 else DIFFERS
-            return replace(told, raw=p, verdict=said, correlation=f"{rho:.2f}")
-        return told
+            n_rows = rows.groupby("set")["rows"].max().reindex(comparison.sets)
+            rho, p = map(float, spearmanr(n_rows, (comparison.a + width) / (comparison.b + width)))
+            trend = UNDECIDED if p > SURE else AGREES if rho < 0 else DIFFERS
+            return replace(figures, raw=p, verdict=trend, correlation=f"{rho:.2f}")
+        return figures
 
     def _compared(self, a: Floats, b: Floats) -> Figures:
         """Return the figures of the values of both on some sets (D,)."""
@@ -201,11 +208,11 @@ class Over:
         )  # fmt: skip
 
 
-def _left(rows: pd.DataFrame, sets: Sequence[str]) -> np.ndarray:
+def _has_loss(rows: pd.DataFrame, sets: Sequence[str]) -> np.ndarray:
     """On which sets (D,) one of the methods has something left of its training loss; none where that is not known."""
     if "train_log_loss" not in rows:
         return np.zeros(len(sets), bool)
-    return (rows.groupby("set")["train_log_loss"].max().reindex(sets) >= NOTHING_LEFT).to_numpy()
+    return (rows.groupby("set")["train_log_loss"].max().reindex(sets) >= MIN_LOSS).to_numpy()
 
 
 def median_interval(values: Floats) -> str:
@@ -219,12 +226,12 @@ def median_interval(values: Floats) -> str:
     from scipy.stats import binom
 
     low = int(binom.ppf(SURE / 2, len(values), 0.5)) if len(values) else 0
-    ordered = np.sort(values)
-    return f"{ordered[low - 1]:.2f} to {ordered[-low]:.2f}" if low else ""
+    sorted_values = np.sort(values)
+    return f"{sorted_values[low - 1]:.2f} to {sorted_values[-low]:.2f}" if low else ""
 
 
 def _quotient(rows: pd.DataFrame, name: str, measure: str) -> pd.DataFrame:
     wide = rows.pivot_table(index="set", columns="method", values=measure)
-    above, below = (wide[method] if method in wide else np.nan * wide.sum(axis=1) for method in name.split(" / "))
-    values = (above / below).rename(measure).reset_index()
+    upper, lower = (wide[method] if method in wide else np.nan * wide.sum(axis=1) for method in name.split(" / "))
+    values = (upper / lower).rename(measure).reset_index()
     return values.assign(method=name, rows=rows.groupby("set")["rows"].max().reindex(values["set"]).to_numpy())

@@ -26,7 +26,7 @@ COLUMNS = 10
 LIMIT = 60.0  # s; an SVM on 10^5 rows would take minutes, on 10^6 days
 
 
-def made(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def make_rows(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return (rows, COLUMNS) numbers and their classes 0 and 1."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(rows, COLUMNS))
@@ -38,7 +38,7 @@ def growth_rows(
     settings: Settings, sizes: Sequence[int] = SIZES, methods: Sequence[str] = METHODS_TIMED, limit: float = LIMIT
 ) -> Progress:
     """Yield (what was done, its rows) a method: its seconds at all sizes, the smallest first; each method is kept."""
-    alone = replace(settings, jobs=1)  # seconds beside another process mean little
+    one_job = replace(settings, jobs=1)  # seconds beside another process mean little
     steps = [
         Step(
             f"{name} on {min(sizes):,} to {max(sizes):,} rows",
@@ -48,23 +48,23 @@ def growth_rows(
         )
         for name in methods
     ]
-    yield from kept_rows("growth", steps, alone)
+    yield from kept_rows("growth", steps, one_job)
 
 
 def series(name: str, sizes: Sequence[int], limit: float) -> list[Row]:
     """Return a row a size of one method: train_s, or expected_s where it is given up."""
-    taken: list[tuple[int, float]] = []
+    timings: list[tuple[int, float]] = []
     rows: list[Row] = []
     with threadpool_limits(1):
-        _fit(name, made(sizes[0], seed=1))
+        _fit(name, make_rows(sizes[0], seed=1))
         for size in sizes:
-            expected = expected_seconds(taken, size)
+            prediction = expected_seconds(timings, size)
             row: Row = {"set": "made", "method": name, "rows": size}
-            if expected > limit:
-                rows.append(row | {"expected_s": expected})
+            if prediction > limit:
+                rows.append(row | {"expected_s": prediction})
                 continue
-            seconds, at_limit = _fit(name, made(size))
-            taken.append((size, seconds))
+            seconds, at_limit = _fit(name, make_rows(size))
+            timings.append((size, seconds))
             rows.append(row | {"train_s": seconds, "step_limit": at_limit})
     return rows
 
@@ -80,15 +80,15 @@ def _fit(name: str, table: tuple[np.ndarray, np.ndarray]) -> tuple[float, bool]:
     return seconds, any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
 
 
-def expected_seconds(taken: Sequence[tuple[int, float]], size: int) -> float:
+def expected_seconds(timings: Sequence[tuple[int, float]], size: int) -> float:
     """Return the seconds that `size` rows would take after (rows, seconds) of smaller tables; 0 after fewer than two.
 
     >>> expected_seconds([(100, 1.0), (200, 4.0)], 400)
     16.0
     """
-    if len(taken) < 2:
+    if len(timings) < 2:
         return 0.0
-    (rows, seconds), (last_rows, last_seconds) = taken[-2:]
+    (rows, seconds), (last_rows, last_seconds) = timings[-2:]
     return last_seconds * (size / last_rows) ** max(1.0, exponent(rows, seconds, last_rows, last_seconds))
 
 

@@ -52,7 +52,7 @@ def one_optimum(dataset: Dataset, order: int, alpha: float = ALPHA) -> list[Row]
 
 def same_tables(dataset: Dataset) -> list[Row]:
     """Return how far A0DE, KDB with k = 0 and ELR before its first step are from naive Bayes, in log p."""
-    others = {
+    recipes = {
         "a0de": Recipe("ande", n=0),
         "kdb k=0": Recipe("kdb", k=0),
         "elr, no step": Recipe("elr", cross_tuning=False, max_iter=0),
@@ -60,9 +60,9 @@ def same_tables(dataset: Dataset) -> list[Row]:
     nb = _log_p(Recipe("anje", order=1), dataset)
     return [
         limit_row(
-            dataset.name, f"{name} vs nb", "largest difference of log p", away(_log_p(recipe, dataset), nb), 1e-12
+            dataset.name, f"{name} vs nb", "largest difference of log p", max_gap(_log_p(recipe, dataset), nb), 1e-12
         )
-        for name, recipe in others.items()
+        for name, recipe in recipes.items()
     ]
 
 
@@ -71,9 +71,9 @@ def no_step(dataset: Dataset, order: int) -> list[Row]:
     anje = _log_p(Recipe("anje", order=order), dataset)
     rows = []
     for family in ("alr", "lr"):
-        begun = _log_p(Recipe(family, order=order, start="anje", max_iter=0), dataset)
+        log_p = _log_p(Recipe(family, order=order, start="anje", max_iter=0), dataset)
         words = f"{family}{order} from anje, no step, vs anje{order}"
-        rows.append(limit_row(dataset.name, words, "largest difference of log p", away(begun, anje), 1e-12))
+        rows.append(limit_row(dataset.name, words, "largest difference of log p", max_gap(log_p, anje), 1e-12))
     return rows
 
 
@@ -88,9 +88,9 @@ def polynomial(dataset: Dataset) -> list[Row]:
     gram = (1.0 + X @ X.T) ** 2
     values, vectors = np.linalg.eigh(gram)
     basis = vectors[:, values > 1e-9 * values.max()]
-    left, right = np.triu_indices(X.shape[1], 1)
+    first, second = np.triu_indices(X.shape[1], 1)
     rows = []
-    for words, columns in (("order 2", X[:, left] * X[:, right]), ("order 1", X), ("order 0", np.ones((len(X), 1)))):
+    for words, columns in (("order 2", X[:, first] * X[:, second]), ("order 1", X), ("order 0", np.ones((len(X), 1)))):
         rest = columns - basis @ (basis.T @ columns)
         rows.append(limit_row(dataset.name, words, "part of the columns out of reach", float(np.abs(rest).max()), 1e-8))
     return rows
@@ -101,6 +101,6 @@ def _log_p(recipe: Recipe, dataset: Dataset) -> np.ndarray:
     return model.fit(dataset.X, dataset.y).predict_log_proba(dataset.X)
 
 
-def away(a: np.ndarray, b: np.ndarray) -> float:
+def max_gap(a: np.ndarray, b: np.ndarray) -> float:
     """Return the largest difference."""
     return float(np.abs(a - b).max())

@@ -18,18 +18,18 @@ Frames = Callable[[pd.DataFrame], pd.DataFrame]
 class Item:
     """One table, figure or claim.
 
-    name: what it is asked for by. title: one line on what it shows. study: a key of `items.STUDIES`. said: what the
-    paper says of it, in words. table: from the study's rows to the item's (`compare.COLUMNS`), verdicts in it.
-    seen: from that table to what we say. picture: which kind (`reproduction.pictures.PICTURES`). points: from
-    the study's rows to what the picture shows; None where that is the table.
+    name: what it is asked for by. title: one line on what it shows. study: a key of `items.STUDIES`. text: what the
+    paper says of it. table: from the study's rows to the item's (`compare.COLUMNS`), verdicts in it. summarize: from
+    that table to a sentence of what we find. picture: which kind (`reproduction.pictures.PICTURES`). points: from the
+    study's rows to what the picture shows; None where that is the table.
     """
 
     name: str
     title: str
     study: str
-    said: str
+    text: str
     table: Frames = field(repr=False)
-    seen: Callable[[pd.DataFrame], str] = field(repr=False)
+    summarize: Callable[[pd.DataFrame], str] = field(repr=False)
     picture: str = "dots"
     points: Frames | None = field(default=None, repr=False)
 

@@ -13,7 +13,7 @@ from alrviz.fitting.recipe import Recipe
 from reproduction.claim_items import CLAIMS, CURVES, ELR_ITEM, PULLS, RACES, TOY
 from reproduction.compare import COLUMNS
 from reproduction.curves import Curves, curve_rows, share_rows, stepwise
-from reproduction.decided import both, chosen_pulls, paired
+from reproduction.decided import chosen_pulls, paired, with_limits
 from reproduction.dlr_items import CLINICAL, DLR_TABLES
 from reproduction.elr_trace import elr_rows
 from reproduction.growth import SIZES, growth_rows
@@ -74,19 +74,19 @@ PARTED = {
 def parted_lines(figures: pd.DataFrame) -> pd.DataFrame:
     """Return the lines of [ALR] 7.3: printed losses beside ours in paper mode; ours with alpha by validation beside."""
     lines = []
-    for (name, order), printed in PARTED.items():
-        for family, paper in zip(("lr", "alr"), printed, strict=True):
+    for (name, order), losses in PARTED.items():
+        for family, paper in zip(("lr", "alr"), losses, strict=True):
             for mode in ("paper", "cv"):
-                own = figures[(figures["set"] == name) & (figures["method"] == f"{family}{order} {mode}")]
-                own = own.dropna(subset=["error"]) if "error" in own else own.iloc[:0]
-                lines.append(_parted(name, f"{family}{order} {mode}", paper if mode == "paper" else np.nan, own))
+                fits = figures[(figures["set"] == name) & (figures["method"] == f"{family}{order} {mode}")]
+                fits = fits.dropna(subset=["error"]) if "error" in fits else fits.iloc[:0]
+                lines.append(_parted(name, f"{family}{order} {mode}", paper if mode == "paper" else np.nan, fits))
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
-def _parted(name: str, method: str, paper: float, own: pd.DataFrame) -> dict[str, object]:
+def _parted(name: str, method: str, paper: float, fits: pd.DataFrame) -> dict[str, object]:
     line: dict[str, object] = {"item": "alr-7.3", "set": name, "method": method, "quantity": "0-1 loss", "paper": paper}
     line |= {"source": "printed" if np.isfinite(paper) else "", "sets": 1, "reason": ""}
-    if not len(own):
+    if not len(fits):
         return line | {
             "ours": np.nan,
             "sd": np.nan,
@@ -95,19 +95,19 @@ def _parted(name: str, method: str, paper: float, own: pd.DataFrame) -> dict[str
             "verdict": NOT_RUN,
             "reason": "not computed yet",
         }
-    row = own.iloc[0]
+    row = fits.iloc[0]
     line |= {"ours": float(row["error"]), "sd": float(row["error_sd"]), "splits": int(row["fits"])}
     if not np.isfinite(paper):
         return line | {"verdict": ""}
-    said = judge_mean(paper, float(row["error"]), float(row["error_sd"]), int(row["fits"]), 0.00005)
-    return line | {"verdict": said, "reason": reason_of("alr-7.3") if said == DIFFERS else ""}
+    verdict = judge_mean(paper, float(row["error"]), float(row["error_sd"]), int(row["fits"]), 0.00005)
+    return line | {"verdict": verdict, "reason": reason_of("alr-7.3") if verdict == DIFFERS else ""}
 
 
 def parted_seen(table: pd.DataFrame) -> str:
     """Return the losses with their standard deviation over the splits, set by set."""
-    told = table[table["ours"].notna()].to_dict("records")
-    spread = [f" (sd {row['sd']:.3f})" if np.isfinite(row["sd"]) else "" for row in told]
-    losses = [f"{row['method']} on {row['set']} {row['ours']:.3f}" for row in told]
+    figures = table[table["ours"].notna()].to_dict("records")
+    spread = [f" (sd {row['sd']:.3f})" if np.isfinite(row["sd"]) else "" for row in figures]
+    losses = [f"{row['method']} on {row['set']} {row['ours']:.3f}" for row in figures]
     return "; ".join(loss + sd for loss, sd in zip(losses, spread, strict=True)) or "no data"
 
 
@@ -121,7 +121,7 @@ PARTED_ITEM = Item(
 )
 
 
-SETS = {one.name: one for one in (*LITTLE_SETS, *BIG_SETS)}
+SETS = {entry.name: entry for entry in (*LITTLE_SETS, *BIG_SETS)}
 # In --sample: tables that come with the package or are made, in which nobody has to get anything.
 SAMPLE_SETS = tuple(
     demo(name, rows, "little")
@@ -182,7 +182,7 @@ REGULARISED = sets_of(
     heart-cleveland hepatitis led zoo lymphography house-votes-84 vowel german dermatology satellite
     pendigits optdigits"""
 )
-TUNED = sets_of("heart-cleveland hepatitis pima iris glass labor new-thyroid wine tae heart-hungarian")
+TUNED_SETS = sets_of("heart-cleveland hepatitis pima iris glass labor new-thyroid wine tae heart-hungarian")
 # Rows of them have missing values.
 GAPS = sets_of(
     """echocardiogram postoperative labor breast-cancer-wisconsin heart-hungarian heart-cleveland
@@ -193,14 +193,14 @@ GAPS = sets_of(
 _LONG = sets_of(
     "nursery adult pioneer page-blocks primary-tumor connect-4 nettalk satellite letter-recognition thyroid"
 )
-TWENTY_ROUNDS = tuple(one for one in LITTLE_SETS if one not in _LONG)
+TWENTY_ROUNDS = tuple(entry for entry in LITTLE_SETS if entry not in _LONG)
 VALIDATED_SETS = sets_of("lung-cancer promoters nettalk")
 
 
 def _races_over(
     names: str, orders: tuple[int, ...], cg: bool = False, kinds: tuple[str, ...] = ()
 ) -> tuple[Races, ...]:
-    return tuple(Races(one, fitted_as_printed(orders, cg=cg, kinds=kinds)) for one in sets_of(names))
+    return tuple(Races(entry, fitted_as_printed(orders, cg=cg, kinds=kinds)) for entry in sets_of(names))
 
 
 _SAMPLE = "car vowel german sign nursery magic pendigits adult"
@@ -222,7 +222,7 @@ RACE_STUDIES: dict[str, tuple[tuple[Races, ...], tuple[Races, ...]]] = {
     ),
     "races-zipf": (
         tuple(
-            Races(table, fitted_as_printed((order,), kinds=("from anje",)), most=1000)
+            Races(table, fitted_as_printed((order,), kinds=("from anje",)), max_iter=1000)
             for table, order in zip(_ZIPF, [1] * 5 + [2] * 5 + [3] * 5, strict=True)
         ),
         tuple(Races(planted(order, 1_000), fitted_as_printed((order,), kinds=("from anje",))) for order in (1, 2, 3)),
@@ -245,11 +245,11 @@ def _splits(
 
 def _otherwise(settings: Settings) -> Progress:
     """What might bring [DLR]'s figures; where all columns are numeric without what is about levels."""
-    for one in OTHERWISE_SETS:
-        kinds = set() if one.missing(settings.folder) else set(one.read(settings.folder).kinds.values())
-        alone = kinds <= {"numeric", "ignore"}
-        methods = tuple(name for name in OTHERWISE if not (alone and name in OF_LEVELS))
-        yield from _splits((one,), methods, settings, 10)
+    for entry in OTHERWISE_SETS:
+        kinds = set() if entry.missing(settings.folder) else set(entry.read(settings.folder).kinds.values())
+        is_numeric = kinds <= {"numeric", "ignore"}
+        methods = tuple(name for name in OTHERWISE if not (is_numeric and name in OF_LEVELS))
+        yield from _splits((entry,), methods, settings, 10)
 
 
 def _growth(settings: Settings) -> Progress:
@@ -280,7 +280,9 @@ def _sets(settings: Settings) -> Progress:
     return staged_rows(SETS_STAGES, settings)
 
 
-def _over(sets: tuple[BenchmarkSet, ...], racers: tuple[str, ...], settings: Settings, rounds: int = 2) -> Progress:
+def _rows_over_sets(
+    sets: tuple[BenchmarkSet, ...], racers: tuple[str, ...], settings: Settings, rounds: int = 2
+) -> Progress:
     return set_rows(sets[:3] if settings.quick else sets, racers, settings, rounds)
 
 
@@ -295,17 +297,17 @@ def _selected(settings: Settings) -> Progress:
     """2 x 2-fold, what is cheap first; what is too much work is left out and says so."""
     if settings.quick:
         return set_rows(SELECTION_SETS[:2], TUPLES_CHOSEN[2], settings, 1)
-    small, more, some = SELECTION_SETS[:9], (*SELECTION_SETS[9:-4], LOCALIZATION), SELECTION_SETS[-4:-2]
-    many: tuple[BenchmarkSet | MadeTable, ...] = (*SELECTION_SETS[-2:], POKER_HANDS, *NOT_HELD)
-    stages = [(sets, order) for sets in (small, some, more) for order in (2, 3, 4)] + [(many, 2), (many, 3)]
+    small, middle, large = SELECTION_SETS[:9], (*SELECTION_SETS[9:-4], LOCALIZATION), SELECTION_SETS[-4:-2]
+    largest: tuple[BenchmarkSet | MadeTable, ...] = (*SELECTION_SETS[-2:], POKER_HANDS, *NOT_HELD)
+    stages = [(sets, order) for sets in (small, large, middle) for order in (2, 3, 4)] + [(largest, 2), (largest, 3)]
     return chain.from_iterable(
         set_rows(sets, TUPLES_CHOSEN[order], settings, 2, most_work=1e10 if order == 2 else 2e9)
         for sets, order in stages
     )
 
 
-def _tuned(settings: Settings) -> Progress:
-    return chain(limit_rows("elr-optimum", settings), _over(TUNED, TABLES_FITTED, settings, ROUNDS))
+def _tuned_rows(settings: Settings) -> Progress:
+    return chain(limit_rows("elr-optimum", settings), _rows_over_sets(TUNED_SETS, TABLES_FITTED, settings, ROUNDS))
 
 
 def _curves(full: tuple[Curves, ...], quick: tuple[Curves, ...], settings: Settings) -> Progress:
@@ -326,12 +328,14 @@ STUDIES: Mapping[str, Study] = MappingProxyType(
         "sets": _sets,
         "validated": _validated,
         "selected": _selected,
-        "sets-variants": partial(_over, LITTLE_SETS, VARIANTS),
-        "pulls": partial(_over, REGULARISED, PULLED_RACERS),
-        "tuned": _tuned,
-        "gaps": partial(_over, GAPS, WITH_GAPS),
-        "twenty": lambda settings: _over(TWENTY_ROUNDS, FIRST_ORDER, settings, ROUNDS if settings.quick else 20),
-        "nested": lambda settings: _over(REGULARISED[: 1 if settings.quick else None], NESTED, settings),
+        "sets-variants": partial(_rows_over_sets, LITTLE_SETS, VARIANTS),
+        "pulls": partial(_rows_over_sets, REGULARISED, PULLED_RACERS),
+        "tuned": _tuned_rows,
+        "gaps": partial(_rows_over_sets, GAPS, WITH_GAPS),
+        "twenty": lambda settings: _rows_over_sets(
+            TWENTY_ROUNDS, FIRST_ORDER, settings, ROUNDS if settings.quick else 20
+        ),
+        "nested": lambda settings: _rows_over_sets(REGULARISED[: 1 if settings.quick else None], NESTED, settings),
         "crossing": partial(_curves, CROSSING, QUICK_CURVES),
         "planted": partial(_curves, PLANTED_CURVES, QUICK_CURVES),
         "one-pass": partial(_curves, ONE_PASS, QUICK_ONE_PASS),
@@ -339,7 +343,7 @@ STUDIES: Mapping[str, Study] = MappingProxyType(
         "kdb": _kdb,
         **{name: partial(_races, *races) for name, races in RACE_STUDIES.items()},
         "scaled": lambda settings: scaled_rows(SCALED_TABLES[: 12 if settings.quick else None], settings),
-        "elr": lambda settings: elr_rows(TUNED[:3] if settings.quick else TUNED, settings),
+        "elr": lambda settings: elr_rows(TUNED_SETS[:3] if settings.quick else TUNED_SETS, settings),
         "toy": toy_rows,
         **LIMIT_STUDIES,
         "trials": trial_rows,
@@ -352,7 +356,7 @@ STUDIES: Mapping[str, Study] = MappingProxyType(
     }
 )
 _PAIRED = {claim.name: paired(claim) for claim in PAIR_CLAIMS}
-_PAIRED["c16"] = both(_PAIRED["c16"])
+_PAIRED["c16"] = with_limits(_PAIRED["c16"])
 _PAIRED["wanbia-f6.1"] = chosen_pulls(NESTED_CLAIM)
 _PAPERS = ("alr", "wanbia", "salr", "dlr", "elr", "c")
 _KINDS = ("t", "f", "")
@@ -367,8 +371,8 @@ def _place(item: Item) -> tuple[int, int, float]:
     return _PAPERS.index(paper), _KINDS.index(kind), float(rest.lstrip("tf"))
 
 
-_ALL = (*_PAIRED.values(), *RACES, *CURVES, *PULLS, ELR_ITEM, PARTED_ITEM, *TOY, *DLR_TABLES, *SELECTED, *CLAIMS)
-ITEMS: Mapping[str, Item] = MappingProxyType({item.name: item for item in sorted(_ALL, key=_place)})
+_ALL_ITEMS = (*_PAIRED.values(), *RACES, *CURVES, *PULLS, ELR_ITEM, PARTED_ITEM, *TOY, *DLR_TABLES, *SELECTED, *CLAIMS)
+ITEMS: Mapping[str, Item] = MappingProxyType({item.name: item for item in sorted(_ALL_ITEMS, key=_place)})
 
 
 def chosen_items(names: Iterable[str] = ()) -> tuple[Item, ...]:
@@ -377,8 +381,8 @@ def chosen_items(names: Iterable[str] = ()) -> tuple[Item, ...]:
     Raises:
         RecipeError: if there is no item of that name.
     """
-    wanted = set(names)
-    for name in sorted(wanted):
+    requested = set(names)
+    for name in sorted(requested):
         if name not in ITEMS:
             raise RecipeError(f"no item is called {name!r}; expected {', '.join(ITEMS)}{nearest(name, ITEMS)}")
-    return tuple(item for item in ITEMS.values() if not wanted or item.name in wanted)
+    return tuple(item for item in ITEMS.values() if not requested or item.name in requested)

@@ -28,7 +28,7 @@ Record = tuple[int, int]  # wins and losses
 
 
 def concludes(wins: int, losses: int) -> int:
-    """Return 1 where there are more wins than chance gives, -1 where more losses, 0 where it cannot be told.
+    """Return 1 for significantly more wins than losses, -1 for significantly fewer, else 0.
 
     >>> concludes(6, 0), concludes(5, 0), concludes(1, 9)
     (1, 0, -1)
@@ -62,7 +62,7 @@ def same_coin(a: Record, b: Record) -> float:
     return float(fisher_exact([a, b]).pvalue)
 
 
-def judge_record(ours: Record, paper: Record) -> str:
+def judge_record(record: Record, paper: Record) -> str:
     """Return the verdict on a record beside the paper's.
 
     Where both are beyond chance their sides decide. Else Fisher's test does, if it could: one that no record over as
@@ -73,11 +73,11 @@ def judge_record(ours: Record, paper: Record) -> str:
     >>> judge_record((2, 0), (47, 25))
     'undecided'
     """
-    side, printed = concludes(*ours), concludes(*paper)
-    if side and printed:
-        return AGREES if side == printed else DIFFERS
-    n = sum(ours)
-    if same_coin(ours, paper) <= SURE:
+    side, paper_side = concludes(*record), concludes(*paper)
+    if side and paper_side:
+        return AGREES if side == paper_side else DIFFERS
+    n = sum(record)
+    if same_coin(record, paper) <= SURE:
         return DIFFERS
     return COMPATIBLE if min(same_coin((0, n), paper), same_coin((n, 0), paper)) <= SURE else UNDECIDED
 
@@ -142,7 +142,7 @@ def alike(a: Floats, b: Floats, draw: float = 0.0) -> int:
     return int(((np.maximum(a, b) <= LIKE * np.minimum(a, b)) | (np.abs(a - b) <= draw)).sum())
 
 
-def judge_mean(paper: float, ours: float, sd: float, splits: int, half_digit: float) -> str:
+def judge_mean(paper: float, mean: float, sd: float, splits: int, half_digit: float) -> str:
     """Return the verdict on a printed mean: ours is the mean of `splits` figures with standard deviation `sd`.
 
     It agrees within two standard errors of ours and the half of the last printed digit, is compatible within two of
@@ -153,11 +153,11 @@ def judge_mean(paper: float, ours: float, sd: float, splits: int, half_digit: fl
     """
     if splits < 2:
         return UNDECIDED
-    error, away = 2.0 * sd / np.sqrt(splits), abs(ours - paper) - half_digit
-    return AGREES if away <= error else COMPATIBLE if away <= np.sqrt(2.0) * error else DIFFERS
+    error, distance = 2.0 * sd / np.sqrt(splits), abs(mean - paper) - half_digit
+    return AGREES if distance <= error else COMPATIBLE if distance <= np.sqrt(2.0) * error else DIFFERS
 
 
-def judge_order(ours: Floats, paper: Floats) -> tuple[str, float, float]:
+def judge_order(figures: Floats, paper: Floats) -> tuple[str, float, float]:
     """Return the verdict on the order of methods (K,) by a figure of each, Kendall's tau and its exact p.
 
     >>> judge_order(np.arange(6.0), 100 * np.arange(6.0))[0], judge_order(-np.arange(6.0), np.arange(6.0))[0]
@@ -165,9 +165,9 @@ def judge_order(ours: Floats, paper: Floats) -> tuple[str, float, float]:
     """
     from scipy.stats import kendalltau
 
-    if len(ours) < 2:
+    if len(figures) < 2:
         return UNDECIDED, float("nan"), 1.0
-    tau, p = map(float, kendalltau(ours, paper))
+    tau, p = map(float, kendalltau(figures, paper))
     if p <= SURE:
         return (AGREES if tau > 0 else DIFFERS), tau, p
-    return (COMPATIBLE if len(ours) >= ENOUGH and tau > 0 else UNDECIDED), tau, p
+    return (COMPATIBLE if len(figures) >= ENOUGH and tau > 0 else UNDECIDED), tau, p

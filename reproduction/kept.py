@@ -24,7 +24,7 @@ _WHOLE = whole_table()
 class Step:
     """One piece of work: the words that say it, its key (JSON), the table's hash, a function and its arguments."""
 
-    said: str
+    label: str
     key: Any
     compute: Callable[..., list[Row]] = field(repr=False)
     arguments: tuple[Any, ...] = ()
@@ -37,21 +37,21 @@ def kept_rows(study: str, steps: Sequence[Step], settings: Settings) -> Progress
     keys = json.dumps([study, [task.options for task in tasks]])
     keeping = Checkpoint(settings.keep, OWNER, "reproduce", keys, tasks[0].data_hash if tasks else "")
     keeping.begin(study, "")
-    found = dict(keeping.load(tasks, ()))
-    left = [] if settings.kept_only else [step for place, step in enumerate(steps) if place not in found]
-    calls = (delayed(step.compute)(*step.arguments) for step in left)
+    stored = dict(keeping.load(tasks, ()))
+    remaining = [] if settings.kept_only else [step for place, step in enumerate(steps) if place not in stored]
+    calls = (delayed(step.compute)(*step.arguments) for step in remaining)
     # A pool that nobody takes a result from warns when it is dropped.
-    computed = iter(Parallel(n_jobs=settings.jobs, return_as="generator")(calls) if left else ())
-    ended = "stopped"
+    computed = iter(Parallel(n_jobs=settings.jobs, return_as="generator")(calls) if remaining else ())
+    outcome = "stopped"
     try:
         for place, step in enumerate(steps):
-            if place in found:
-                yield step.said, found[place].rows
+            if place in stored:
+                yield step.label, stored[place].rows
             elif not settings.kept_only:
                 rows = next(computed)
                 keeping.save(place, tasks[place], Result(rows))
                 keeping.beat()
-                yield step.said, rows
-        ended = "done"
+                yield step.label, rows
+        outcome = "done"
     finally:
-        keeping.end(ended, "")
+        keeping.end(outcome, "")

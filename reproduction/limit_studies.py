@@ -13,12 +13,12 @@ from alrviz.estimators.make import make_estimator
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.passes.density import LIMIT
-from reproduction.identities import away, no_step, one_optimum, polynomial, same_tables
+from reproduction.identities import max_gap, no_step, one_optimum, polynomial, same_tables
 from reproduction.kept import Progress, Row, Step, kept_rows
 from reproduction.limits import limit_row
 from reproduction.settings import Settings
-from reproduction.tables import covered, demo, planted
-from reproduction.toy import settled
+from reproduction.tables import demo, overlap, planted
+from reproduction.toy import settled_step
 
 # -- C8: poker hands -------------------------------------------------------------------------------------------------
 
@@ -26,18 +26,18 @@ from reproduction.toy import settled
 def poker(rows: int) -> list[Row]:
     """Return held-out figures of lr of orders 2 and 3 on made poker hands, five of six to learn from."""
     dataset = load_demo("poker-hand", rows)
-    found = {}
+    losses = {}
     for order in (2, 3):
         recipe = Recipe("lr", order=order, alpha=1.0, solver="lbfgs", max_iter=100, holdout=1 / 6)
         run = Run(dataset, recipe, n_jobs=1)
         for _ in run.steps():
             pass
         last = run.trace.frame().iloc[-1]
-        found[order] = {"log loss": float(last["heldout_log_loss"]), "0-1 loss": float(last["heldout_error"])}
-    learned = f"poker-hand, {round(rows * 5 / 6):,} rows"
+        losses[order] = {"log loss": float(last["heldout_log_loss"]), "0-1 loss": float(last["heldout_error"])}
+    label = f"poker-hand, {round(rows * 5 / 6):,} rows"
     return [
-        limit_row(learned, f"lr3 {found[3][name]:.4f}, lr2 {found[2][name]:.4f}", f"{name} of lr3 over lr2",
-             found[3][name] / found[2][name], 1.0, above=True)
+        limit_row(label, f"lr3 {losses[3][name]:.4f}, lr2 {losses[2][name]:.4f}", f"{name} of lr3 over lr2",
+             losses[3][name] / losses[2][name], 1.0, is_floor=True)
         for name in ("log loss", "0-1 loss")
     ]  # fmt: skip
 
@@ -46,22 +46,22 @@ def poker(rows: int) -> list[Row]:
 
 
 def twelve_bits(seed: int) -> list[Row]:
-    """Return who finds the two bits that tell only together, keeping a quarter of the pairs, and what that is worth.
+    """Return which family keeps the pair of bits that is informative only together, and the gain in 0-1 loss.
 
     hsalr grows by mutual information from columns, salr looks at all pairs by their gain; 20,000 new rows.
     """
     train, new = load_demo("twelve-bits", seed=seed), load_demo("twelve-bits", 20_000, seed=seed + 1000)
     pair = {list(train.X).index(name) for name in ("bit_7", "bit_11")}
-    about, wrong, rows = f"twelve-bits ({seed})", {}, []
+    label, wrong, rows = f"twelve-bits ({seed})", {}, []
     for family, score, finds in (("hsalr", "mi", False), ("salr", "gain", True)):
         model = make_estimator(Recipe(family, order=2, keep=0.25, selection=score), n_jobs=1).fit(train.X, train.y)
         name = f"{family}2 {score}"
-        kept = any(set(columns) == pair for columns in model.cells_.tuples)
+        has_pair = any(set(columns) == pair for columns in model.cells_.tuples)
         wrong[name] = 100.0 * (1.0 - model.score(new.X, new.y))
-        rows.append(limit_row(about, name, f"pairs of the two that {name} keeps", float(kept), 0.0, above=finds))
+        rows.append(limit_row(label, name, f"pairs of the two that {name} keeps", float(has_pair), 0.0, is_floor=finds))
     words = ", ".join(f"{name} {value:.1f} %" for name, value in wrong.items())
     first, second = wrong.values()
-    return [*rows, limit_row(about, words, "0-1 loss of the first less the second, points", first - second, 0.0, True)]
+    return [*rows, limit_row(label, words, "0-1 loss of the first less the second, points", first - second, 0.0, True)]
 
 
 # -- C14, C15: DLR ----------------------------------------------------------------------------------------------------
@@ -85,9 +85,9 @@ def density_bayes(name: str) -> list[Row]:
             phi[:, d] = np.log(votes[:, second].mean(axis=1)) - np.log(votes[:, ~second].mean(axis=1))
     free = (np.abs(phi) < LIMIT - 1).all(axis=1)  # the prior's share in a phi is less than 1
     log_odds = np.log(second.sum() / (~second).sum()) + phi.sum(axis=1)
-    ours = np.diff(model.predict_log_proba(dataset.X), axis=1)[:, 0]
+    dlr_odds = np.diff(model.predict_log_proba(dataset.X), axis=1)[:, 0]
     words = f"dlr, w = 1, vs naive Bayes by hand, on {free.sum()} of {len(X)} rows without a phi held at {LIMIT:g}"
-    return [limit_row(name, words, "largest difference of log odds", away(ours[free], log_odds[free]), 2e-3)]
+    return [limit_row(name, words, "largest difference of log odds", max_gap(dlr_odds[free], log_odds[free]), 2e-3)]
 
 
 def beats_lr(name: str, seed: int) -> list[Row]:
@@ -118,7 +118,7 @@ def settles(mode: str, name: str, seed: int) -> list[Row]:
         if step.kind == "outer"
     ]
     words = "outer steps until h stays"
-    return [limit_row(f"{name} ({seed})", f"dlr {mode}, {name}", words, settled(np.array(steps)), 4.0)]
+    return [limit_row(f"{name} ({seed})", f"dlr {mode}, {name}", words, settled_step(np.array(steps)), 4.0)]
 
 
 # -- C16: ELR's optimum -----------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def _identities(kind: str) -> Iterator[tuple[str, Callable[..., list[Row]], tupl
         for order in (1, 2):
             for dataset in (led, waveform, planted(2, 2000).build()):
                 yield f"{dataset.name}, n={order}", one_optimum, (dataset, order)
-        overlapping = covered().build()
+        overlapping = overlap().build()
         for order in (1, 2, 3):
             yield f"{overlapping.name}, n={order}, alpha 0", one_optimum, (overlapping, order, 0.0)
     elif kind == "tables":
@@ -157,7 +157,7 @@ def _identities(kind: str) -> Iterator[tuple[str, Callable[..., list[Row]], tupl
         yield "monks-1", polynomial, (load_demo("monks-1"),)
 
 
-def _made(kind: str, quick: bool) -> Iterator[tuple[str, Callable[..., list[Row]], tuple[Any, ...]]]:
+def _limit_steps(kind: str, quick: bool) -> Iterator[tuple[str, Callable[..., list[Row]], tuple[Any, ...]]]:
     seeds = range(3 if quick else 10)
     if kind == "poker":
         yield "poker-hand", poker, (20_000 if quick else 600_000,)
@@ -185,8 +185,8 @@ def _made(kind: str, quick: bool) -> Iterator[tuple[str, Callable[..., list[Row]
 def limit_rows(kind: str, settings: Settings) -> Progress:
     """Yield (what was done, its rows) of the claims of a kind."""
     steps = [
-        Step(said, [kind, said, settings.quick], compute, arguments)
-        for said, compute, arguments in _made(kind, settings.quick)
+        Step(label, [kind, label, settings.quick], compute, arguments)
+        for label, compute, arguments in _limit_steps(kind, settings.quick)
     ]
     yield from kept_rows(kind, steps, settings)
 

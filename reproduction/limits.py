@@ -12,9 +12,9 @@ from reproduction.judge import AGREES, DIFFERS, NOT_RUN, UNDECIDED, judge_claim
 from reproduction.kept import Row
 
 
-def limit_row(name: str, method: str, quantity: str, ours: float, limit: float, above: bool = False) -> Row:
-    """Return the row of a figure and its limit: see the module."""
-    return {"set": name, "method": method, "quantity": quantity, "ours": ours, "limit": limit, "above": above}
+def limit_row(name: str, method: str, quantity: str, value: float, limit: float, is_floor: bool = False) -> Row:
+    """Return the row of a figure (`value`) and its limit, above which it must be if the limit `is_floor`."""
+    return {"set": name, "method": method, "quantity": quantity, "ours": value, "limit": limit, "above": is_floor}
 
 
 def limit_lines(item: str, figures: pd.DataFrame, reason: str = "") -> pd.DataFrame:
@@ -22,8 +22,8 @@ def limit_lines(item: str, figures: pd.DataFrame, reason: str = "") -> pd.DataFr
     lines = []
     for row in figures.to_dict("records"):
         keeps = row["ours"] > row["limit"] if row["above"] else row["ours"] <= row["limit"]
-        sign, known = ">" if row["above"] else "<=", not np.isnan(row["ours"])
-        why = reason if known else "not computed yet"
+        sign, is_known = ">" if row["above"] else "<=", not np.isnan(row["ours"])
+        cause = reason if is_known else "not computed yet"
         lines.append(
             {
                 "item": item,
@@ -32,12 +32,12 @@ def limit_lines(item: str, figures: pd.DataFrame, reason: str = "") -> pd.DataFr
                 "quantity": row["quantity"],
                 "paper": f"{sign} {row['limit']:g}",
                 "source": "in words",
-                "ours": f"{row['ours']:.3g}" if known else np.nan,
+                "ours": f"{row['ours']:.3g}" if is_known else np.nan,
                 "sd": np.nan,
                 "splits": 1,
-                "sets": int(known),
-                "verdict": (AGREES if keeps else DIFFERS) if known else NOT_RUN,
-                "reason": "" if keeps else why,
+                "sets": int(is_known),
+                "verdict": (AGREES if keeps else DIFFERS) if is_known else NOT_RUN,
+                "reason": "" if keeps else cause,
             }
         )
     return pd.DataFrame(lines, columns=list(COLUMNS))
@@ -49,14 +49,14 @@ def drawn_lines(item: str, figures: pd.DataFrame, reason: str = "") -> pd.DataFr
     """
     lines = limit_lines(item, figures, reason)
     merged = []
-    for _, own in lines.groupby(["method", "quantity", "paper"], sort=False):
-        known = own[own["verdict"] != NOT_RUN]
-        kept = int((known["verdict"] == AGREES).sum())
-        said = judge_claim(kept, len(known) - kept) if len(known) else NOT_RUN
-        told = f"{kept} of {len(known)} draws, median {known['ours'].astype(float).median():.3g}" if len(known) else ""
-        about = {"set": f"{len(own)} draws", "paper": f"most {own['paper'].iloc[0]}", "ours": told, "sets": len(known)}
-        why = {DIFFERS: reason, UNDECIDED: "beyond chance neither way", NOT_RUN: "not computed yet"}
-        merged.append(own.iloc[0].to_dict() | about | {"verdict": said, "reason": why.get(said, "")})
+    for _, draws in lines.groupby(["method", "quantity", "paper"], sort=False):
+        runs = draws[draws["verdict"] != NOT_RUN]
+        n_kept = int((runs["verdict"] == AGREES).sum())
+        verdict = judge_claim(n_kept, len(runs) - n_kept) if len(runs) else NOT_RUN
+        text = f"{n_kept} of {len(runs)} draws, median {runs['ours'].astype(float).median():.3g}" if len(runs) else ""
+        row = {"set": f"{len(draws)} draws", "paper": f"most {draws['paper'].iloc[0]}", "ours": text, "sets": len(runs)}
+        causes = {DIFFERS: reason, UNDECIDED: "beyond chance neither way", NOT_RUN: "not computed yet"}
+        merged.append(draws.iloc[0].to_dict() | row | {"verdict": verdict, "reason": causes.get(verdict, "")})
     return pd.DataFrame(merged, columns=list(COLUMNS))
 
 
@@ -65,26 +65,26 @@ def limit_points(table: pd.DataFrame) -> pd.DataFrame:
 
     Of many sets the first two dozen lines; a figure of 0 stands at 1e-17.
     """
-    own = table.head(24)
-    ours = own["ours"].astype(float)
-    limits = own["paper"].str.split().str[-1].astype(float)
+    lines = table.head(24)
+    values = lines["ours"].astype(float)
+    limits = lines["paper"].str.split().str[-1].astype(float)
     small = (limits > 0) & (limits < 0.01)
-    shown = own.assign(ours=ours.where(~small, ours.clip(lower=1e-17)), paper=limits, sd=np.nan)
-    return shown.assign(set=own["quantity"], method=own["set"] + ": " + own["method"], log=small)
+    points = lines.assign(ours=values.where(~small, values.clip(lower=1e-17)), paper=limits, sd=np.nan)
+    return points.assign(set=lines["quantity"], method=lines["set"] + ": " + lines["method"], log=small)
 
 
 def limit_seen(table: pd.DataFrame) -> str:
     """Return how many keep to each limit of a quantity, and the figure that is nearest to it or furthest beyond."""
     numbers = pd.to_numeric(table["ours"], errors="coerce").notna()
-    counted = table[~numbers & table["ours"].notna() & (table["ours"] != "")]
+    records = table[~numbers & table["ours"].notna() & (table["ours"] != "")]
     parts = [
-        f"{row['quantity']} of {row['method']}: {row['ours']}" for row in counted.to_dict("records") if row["ours"]
+        f"{row['quantity']} of {row['method']}: {row['ours']}" for row in records.to_dict("records") if row["ours"]
     ]
-    for (quantity, limit), own in table[numbers].groupby(["quantity", "paper"], sort=False):
-        values = own["ours"].astype(float)
-        above = str(limit).startswith(">")
-        worst = values.min() if above else values.max()
-        kept = int((own["verdict"] == AGREES).sum())
-        parts.append(f"{quantity}: {kept} of {len(own)} within {limit}, mean {values.mean():.3g}, "
+    for (quantity, limit), group in table[numbers].groupby(["quantity", "paper"], sort=False):
+        values = group["ours"].astype(float)
+        is_floor = str(limit).startswith(">")
+        worst = values.min() if is_floor else values.max()
+        n_kept = int((group["verdict"] == AGREES).sum())
+        parts.append(f"{quantity}: {n_kept} of {len(group)} within {limit}, mean {values.mean():.3g}, "
                      f"worst {worst:.3g}")  # fmt: skip
     return "; ".join(parts) or "no figures"

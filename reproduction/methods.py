@@ -108,15 +108,15 @@ def _by_algorithm_1(alpha: float) -> DLRClassifier:
     return DLRClassifier(bandwidth="paper", alpha=alpha, random_state=0, n_jobs=1)
 
 
-def _leveled(alpha: float, made: Callable[[float], DLRClassifier] = _silverman) -> Pipeline:
-    return Pipeline([("columns", numbers_of()), ("model", made(alpha))])
+def _leveled(alpha: float, make: Callable[[float], DLRClassifier] = _silverman) -> Pipeline:
+    return Pipeline([("columns", numbers_of()), ("model", make(alpha))])
 
 
-def _tried() -> Iterator[tuple[str, str, Callable[[], Any], bool]]:
+def _other_ways() -> Iterator[tuple[str, str, Callable[[], Any], bool]]:
     """Method of the paper, how it is otherwise, what makes it, whether its AUC is of its classes."""
     for peer, ways in (("lr", _LR_WAYS), *((name, _WAYS) for name in _RIVALS)):
-        for how, (settings, by_class) in ways.items():
-            yield peer, how, partial(_so, peer, settings), by_class
+        for way, (settings, by_class) in ways.items():
+            yield peer, way, partial(_so, peer, settings), by_class
     for alpha in (0.1, 1.0, 10.0, 100.0):
         yield "dlr", f"with alpha {alpha:g}", partial(_silverman, alpha), False
         yield "dlr", f"a column a level, alpha {alpha:g}", partial(_leveled, alpha), False
@@ -130,10 +130,10 @@ def _tried() -> Iterator[tuple[str, str, Callable[[], Any], bool]]:
 # By "method, how": the first part is the paper's method whose printed figures it might bring.
 OTHERWISE: Mapping[str, Method] = MappingProxyType(
     {
-        f"{name}, {how}": Method(f"{name}, {how}", f"{name}, {how}", build, {}, by_class)
-        for name, how, build, by_class in _tried()
+        f"{name}, {way}": Method(f"{name}, {way}", f"{name}, {way}", build, {}, by_class)
+        for name, way, build, by_class in _other_ways()
     }
 )
 # Of them what is the same where all columns are numeric.
 OF_LEVELS = tuple(name for name in OTHERWISE if "a level" in name and not name.endswith("classes"))
-EVERY: Mapping[str, Method] = MappingProxyType({**METHODS, **HELD_BACK, **OTHERWISE})
+ALL_METHODS: Mapping[str, Method] = MappingProxyType({**METHODS, **HELD_BACK, **OTHERWISE})

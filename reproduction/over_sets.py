@@ -46,7 +46,7 @@ MOST_WORK = 1e9
 MEANS = ("log_loss", "error", "rmse", "brier", "ece", "n_iter", "evaluations", "train_log_loss")
 SECONDS = ("train_seconds", "classify_seconds")
 PARTS = ("bias", "variance", "bias_unbiased", "variance_unbiased")
-MEASURED_BY = f"{__version__}, numbers {NUMBERS_VERSION}"  # all that the key of a kept fit says of alrviz
+VERSION_TEXT = f"{__version__}, numbers {NUMBERS_VERSION}"  # all that the key of a kept fit says of alrviz
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class Stage:
     rounds: int = 5
     most_work: float = MOST_WORK
 
-    def takes(self, one: BenchmarkSet | MadeTable, dataset: "Dataset") -> list[str]:
+    def takes(self, table: BenchmarkSet | MadeTable, dataset: "Dataset") -> list[str]:
         """Return the racers that it fits on a set."""
-        return [name for name in self.racers if one in self.sets and work(RACERS[name], dataset) <= self.most_work]
+        return [name for name in self.racers if table in self.sets and work(RACERS[name], dataset) <= self.most_work]
 
 
 def set_rows(
@@ -75,67 +75,67 @@ def set_rows(
 
 
 def staged_rows(stages: Sequence[Stage], settings: Settings) -> Progress:
-    """Compute stage after stage; yield (what was done, its rows) a set and racer, those of a set anew after each.
+    """Compute stage after stage; yield (label, rows) a set and racer, and a set's rows again after each stage.
 
     Of rows of one set and racer the last counts. With several stages fits must be kept: the next takes them from there.
     """
     if settings.kept_only:
-        by_name = {one.name: one for stage in stages for one in stage.sets}
+        by_name = {table.name: table for stage in stages for table in stage.sets}
         stages = [Stage(tuple(by_name.values()), (), 0), *stages]
     for stage in stages[: 1 if settings.kept_only else None]:
-        for one in stage.sets:
-            if one.missing(settings.folder):
-                yield from _published_alone(one, stages, settings)
+        for table in stage.sets:
+            if table.missing(settings.folder):
+                yield from _published_alone(table, stages, settings)
             else:
-                yield from _of_set(one, stage, [other for other in stages if one in other.sets], settings)
+                yield from _of_set(table, stage, [entry for entry in stages if table in entry.sets], settings)
 
 
-def _published_alone(one: BenchmarkSet | MadeTable, stages: Sequence[Stage], settings: Settings) -> Progress:
-    """Yield what is published of a set that is not at hand, and where to get it."""
-    racers = dict.fromkeys(name for other in stages if one in other.sets for name in other.racers)
+def _published_alone(table: BenchmarkSet | MadeTable, stages: Sequence[Stage], settings: Settings) -> Progress:
+    """Yield the published rows of a set that is missing, and where to get the set."""
+    racers = dict.fromkeys(name for entry in stages if table in entry.sets for name in entry.racers)
     for name in racers:
-        if (one.name, name) in settings.published:
-            yield f"{one.name}: {name}, published", [dict(settings.published[one.name, name])]
-    yield f"{one.name}: no data", [{"set": one.name, "missing": one.advice(settings.folder)}]
+        if (table.name, name) in settings.published:
+            yield f"{table.name}: {name}, published", [dict(settings.published[table.name, name])]
+    yield f"{table.name}: no data", [{"set": table.name, "missing": table.advice(settings.folder)}]
 
 
-def _of_set(one: BenchmarkSet | MadeTable, stage: Stage, stages: Sequence[Stage], settings: Settings) -> Progress:
+def _of_set(table: BenchmarkSet | MadeTable, stage: Stage, stages: Sequence[Stage], settings: Settings) -> Progress:
     """Compute what a stage takes of a set; yield what there is of all stages that have it."""
-    dataset = one.read(settings.folder)
-    racers = list(dict.fromkeys(name for other in stages for name in other.racers))
-    published = {name: row for name in racers if (row := _of_table(settings, one, name, dataset))}
-    affordable = [name for name in racers if any(name in other.takes(one, dataset) for other in stages)]
-    about: Row = {"set": one.name, "group": one.group, "rows": dataset.n_rows}
+    dataset = table.read(settings.folder)
+    racers = list(dict.fromkeys(name for entry in stages for name in entry.racers))
+    published = {name: row for name in racers if (row := _of_table(settings, table, name, dataset))}
+    affordable = [name for name in racers if any(name in entry.takes(table, dataset) for entry in stages)]
+    labels: Row = {"set": table.name, "group": table.group, "rows": dataset.n_rows}
     for name in racers:
         if name not in affordable and name not in published:
             much = {"left_out": "too much work", "work": work(RACERS[name], dataset)}
-            yield f"{one.name}: {name} left out", [about | {"method": name} | much]
-    rounds = [other.rounds for other in stages if other.racers]
+            yield f"{table.name}: {name} left out", [labels | {"method": name} | much]
+    rounds = [entry.rounds for entry in stages if entry.racers]
     have = {name: int(row["rounds"]) for name, row in published.items()}
-    fitted = [name for name in affordable if have.get(name, 0) < max(rounds)]
-    own = [name for name in stage.takes(one, dataset) if have.get(name, 0) < stage.rounds]
-    there = dict.fromkeys(fitted, 0)
-    if fitted:
-        whole = _study(dataset, fitted, max(rounds), settings)
-        if own == fitted and stage.rounds == max(rounds):
+    to_fit = [name for name in affordable if have.get(name, 0) < max(rounds)]
+    batch = [name for name in stage.takes(table, dataset) if have.get(name, 0) < stage.rounds]
+    rounds_run = dict.fromkeys(to_fit, 0)
+    if to_fit:
+        whole = _study(dataset, to_fit, max(rounds), settings)
+        if batch == to_fit and stage.rounds == max(rounds):
             whole.run()
         else:
-            if own:
-                _study(dataset, own, stage.rounds, settings).run()
+            if batch:
+                _study(dataset, batch, stage.rounds, settings).run()
             if not recalled(whole, settings) and not published and not settings.kept_only:
                 return
-        there = {name: _rounds(whole, racer) for racer, name in enumerate(fitted)}
+        rounds_run = {name: _rounds(whole, racer) for racer, name in enumerate(to_fit)}
     # A published row that the run has not reached stands; it cannot be told of fewer rounds than it has.
-    stands = {name for name, k in have.items() if there.get(name, 0) < k}
-    known = [have[name] if name in stands else there[name] for name in (*stands, *there)]
-    common = min((k for k in known if k >= min(rounds)), default=min(rounds))
-    about |= {"data_hash": dataset.hash[:_HASH], "alrviz": MEASURED_BY}
+    stands = {name for name, k in have.items() if rounds_run.get(name, 0) < k}
+    known_rounds = [have[name] if name in stands else rounds_run[name] for name in (*stands, *rounds_run)]
+    common = min((k for k in known_rounds if k >= min(rounds)), default=min(rounds))
+    labels |= {"data_hash": dataset.hash[:_HASH], "alrviz": VERSION_TEXT}
     for name in racers:
         price = {"work": work(RACERS[name], dataset)}
         if name in stands:
-            yield f"{one.name}: {name}, published", [dict(published[name]) | price]
-        elif name in there:
-            yield f"{one.name}: {name}", [about | {"method": name} | price | line(whole, fitted.index(name), common)]
+            yield f"{table.name}: {name}, published", [dict(published[name]) | price]
+        elif name in rounds_run:
+            yield f"{table.name}: {name}", [labels | {"method": name} | price | line(whole, to_fit.index(name), common)]
 
 
 _HASH = 12  # letters of a table's
@@ -146,15 +146,15 @@ def published_rows(file: Path) -> Published:
     rows = pd.read_csv(file) if file.is_file() else pd.DataFrame()
     if not {"set", "method", "rounds", "error"} <= set(rows):
         return {}
-    told: list[dict[str, Any]] = rows[rows["error"].notna()].to_dict("records")
-    return {(row["set"], row["method"]): {name: x for name, x in row.items() if pd.notna(x)} for row in told}
+    figures: list[dict[str, Any]] = rows[rows["error"].notna()].to_dict("records")
+    return {(row["set"], row["method"]): {name: x for name, x in row.items() if pd.notna(x)} for row in figures}
 
 
-def _of_table(settings: Settings, one: BenchmarkSet | MadeTable, racer: str, dataset: "Dataset") -> Row:
-    """The published row of a racer on this very table, as far as it says which; empty without one."""
-    row = settings.published.get((one.name, racer), {})
-    same = row.get("rows") == dataset.n_rows and row.get("data_hash", dataset.hash[:_HASH]) == dataset.hash[:_HASH]
-    return dict(row) if same else {}
+def _of_table(settings: Settings, table: BenchmarkSet | MadeTable, racer: str, dataset: "Dataset") -> Row:
+    """The published row of a racer, if its row count and hash are those of this table; else empty."""
+    row = settings.published.get((table.name, racer), {})
+    matches = row.get("rows") == dataset.n_rows and row.get("data_hash", dataset.hash[:_HASH]) == dataset.hash[:_HASH]
+    return dict(row) if matches else {}
 
 
 def _study(dataset: "Dataset", racers: Sequence[str], rounds: int, settings: Settings) -> "Study":
@@ -182,20 +182,20 @@ def line(study: "Study", racer: int, rounds: int) -> Row:
     rounds where all their fits are there and none failed.
     """
     results = [(cell, result) for cell, result in study.results() if cell.racer == racer]
-    failed = [str(result.rows[0]["sentence"]) for _, result in results if result.failed]
-    found: Row = {"fits": len(results) - len(failed), "failed": len(failed), "why": failed[0] if failed else ""}
+    faults = [str(result.rows[0]["sentence"]) for _, result in results if result.failed]
+    facts: Row = {"fits": len(results) - len(faults), "failed": len(faults), "why": faults[0] if faults else ""}
     if _rounds(study, racer) < rounds:
         results = []
     results = [(cell, result) for cell, result in results if cell.split.repeat < rounds]
     rows = [row for _, result in results for row in result.rows]
     for name in (*MEANS, *SECONDS):
         values = np.array([row.get(name, np.nan) for row in rows], float)
-        found[name] = float(values.mean()) if len(values) else float("nan")
+        facts[name] = float(values.mean()) if len(values) else float("nan")
     errors = np.array([row["error"] for row in rows], float)
-    found["error_sd"] = float(errors.std(ddof=1)) if len(errors) > 1 else float("nan")
-    found["parameters"] = max((row["parameters"] or 0 for row in rows), default=float("nan"))
+    facts["error_sd"] = float(errors.std(ddof=1)) if len(errors) > 1 else float("nan")
+    facts["parameters"] = max((row["parameters"] or 0 for row in rows), default=float("nan"))
     parts = Errors(study.dataset.y).parts("", results)
-    return found | {"rounds": parts["rounds"], **{name: parts[name] for name in PARTS}}
+    return facts | {"rounds": parts["rounds"], **{name: parts[name] for name in PARTS}}
 
 
 def work(recipe: Recipe, dataset: "Dataset") -> float:

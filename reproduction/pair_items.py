@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from reproduction.decided import Claim
 from reproduction.derived import DISTANCE
-from reproduction.pairs import LARGEST, PRINTED, Pair
+from reproduction.pairs import LARGEST, PRINTED_MEASURES, Pair
 from reproduction.racers import chosen_pull
 
 Counts = tuple[int, int, int]
@@ -22,22 +22,22 @@ _WRONG = {
 }
 
 
-def _printed(a: str, b: str, all_sets: Sequence[Counts], big: Sequence[Counts]) -> Iterator[Pair]:
+def _printed_pairs(a: str, b: str, all_sets: Sequence[Counts], big: Sequence[Counts]) -> Iterator[Pair]:
     """W-D-L of bias, variance, 0-1 loss, RMSE on all (or little) sets, and of the last two on big ones."""
-    ours = a.removesuffix(" paper")
-    other = b.removesuffix(" paper") if b.startswith("lr") else b
-    for measure, counts in zip(PRINTED, all_sets, strict=True):
+    method = a.removesuffix(" paper")
+    rival = b.removesuffix(" paper") if b.startswith("lr") else b
+    for measure, counts in zip(PRINTED_MEASURES, all_sets, strict=True):
         group = "little" if measure in ("error", "rmse") else None
-        yield Pair(measure, a, b, printed=counts, group=group, wrong=_WRONG.get((a, b, measure, None), ""))
-    for measure, counts in zip(PRINTED, all_sets, strict=True):
-        yield Pair(measure, ours, other, printed=counts, group="little", beside=True)
+        yield Pair(measure, a, b, record=counts, group=group, wrong=_WRONG.get((a, b, measure, None), ""))
+    for measure, counts in zip(PRINTED_MEASURES, all_sets, strict=True):
+        yield Pair(measure, method, rival, record=counts, group="little", unjudged=True)
     for measure, counts in zip(("error", "rmse"), big, strict=True):
-        yield Pair(measure, a, b, printed=counts, group="big", wrong=_WRONG.get((a, b, measure, "big"), ""))
+        yield Pair(measure, a, b, record=counts, group="big", wrong=_WRONG.get((a, b, measure, "big"), ""))
 
 
-def _wdl(number: int, title: str, said: str, *parts: Sequence[object], beside: tuple[Pair, ...] = ()) -> Claim:
-    pairs = (*(pair for part in parts for pair in _printed(*part)), *beside)  # type: ignore[arg-type]
-    return Claim(f"alr-t{number}", f"[ALR] table {number}: {title}", said, "sets", pairs)
+def _wdl(number: int, title: str, text: str, *parts: Sequence[object], more_pairs: tuple[Pair, ...] = ()) -> Claim:
+    pairs = (*(pair for part in parts for pair in _printed_pairs(*part)), *more_pairs)  # type: ignore[arg-type]
+    return Claim(f"alr-t{number}", f"[ALR] table {number}: {title}", text, "sets", pairs)
 
 
 _BIG3 = ((7, 0, 1), (7, 0, 1))
@@ -48,7 +48,7 @@ _TABLES = (
         "ALR has the lower bias and the higher variance; no difference in error on little sets, a win on big ones",
         ("alr2 paper", "anje2 paper", [(62, 3, 11), (21, 4, 51), (47, 4, 25), (39, 0, 37)], [(8, 0, 0), (8, 0, 0)]),
         ("alr3 paper", "anje3 paper", [(55, 9, 12), (25, 2, 49), (39, 2, 35), (32, 0, 44)], _BIG3),
-        beside=(Pair("log_loss", "anje2 paper", "alr2 paper", beside=True),),
+        more_pairs=(Pair("log_loss", "anje2 paper", "alr2 paper", unjudged=True),),
     ),
     _wdl(
         3,
@@ -56,7 +56,7 @@ _TABLES = (
         "ALR has the lower bias and the higher variance; AnDE has the better RMSE on little sets, ALR wins on big ones",
         ("alr2 paper", "a1de", [(60, 5, 11), (22, 9, 45), (43, 3, 30), (30, 0, 46)], [(8, 0, 0), (8, 0, 0)]),
         ("alr3 paper", "a2de", [(47, 11, 18), (26, 4, 46), (33, 4, 39), (24, 0, 52)], _BIG3),
-        beside=(Pair("log_loss", "a1de", "alr2 paper", beside=True),),
+        more_pairs=(Pair("log_loss", "a1de", "alr2 paper", unjudged=True),),
     ),
     _wdl(
         4,
@@ -68,7 +68,7 @@ _TABLES = (
 )
 
 
-def _both(measures: str, a: str, b: str, expect: str, group: str | None = "little") -> tuple[Pair, ...]:
+def _orders(measures: str, a: str, b: str, expect: str, group: str | None = "little") -> tuple[Pair, ...]:
     """Pairs of each measure at orders 2 and 3; "{}" takes the order."""
     return tuple(
         Pair(measure, a.format(order), b.format(order), expect, group=group)
@@ -77,15 +77,15 @@ def _both(measures: str, a: str, b: str, expect: str, group: str | None = "littl
     )
 
 
-def _variant(order: int, other: str, fewer: str, slower: str) -> tuple[Pair, ...]:
+def _variant(order: int, variant: str, fewer: str, slower: str) -> tuple[Pair, ...]:
     """0-1 loss and RMSE alike; `fewer` takes less time and fewer iterations than `slower`."""
-    own = f"alr{order} paper"
-    alike = tuple(Pair(measure, own, other, "like") for measure in ("error", "rmse"))
+    base = f"alr{order} paper"
+    alike = tuple(Pair(measure, base, variant, "like") for measure in ("error", "rmse"))
     return alike + tuple(Pair(measure, fewer, slower, "less") for measure in ("train_seconds", "n_iter"))
 
 
-def _figure(number: int, title: str, said: str, pairs: tuple[Pair, ...], study: str = "sets") -> Claim:
-    return Claim(f"alr-f{number}", f"[ALR] figure {number}: {title}", said, study, pairs)
+def _figure(number: int, title: str, text: str, pairs: tuple[Pair, ...], study: str = "sets") -> Claim:
+    return Claim(f"alr-f{number}", f"[ALR] figure {number}: {title}", text, study, pairs)
 
 
 _LR, _ALR, _JE = "lr{} paper", "alr{} paper", "anje{} paper"
@@ -108,10 +108,10 @@ _FIGURES = (
         6,
         "0-1 loss and RMSE of alr and AnJE",
         "alr is lower in the mean, much lower on big sets",
-        (*_both("error rmse", _ALR, _JE, "mean less"), *_both("error rmse", _ALR, _JE, "mean less", "big")[:2]),
+        (*_orders("error rmse", _ALR, _JE, "mean less"), *_orders("error rmse", _ALR, _JE, "mean less", "big")[:2]),
     ),
     _figure(
-        7, "time of alr and AnJE", _LESS_TIME, _both("train_seconds classify_seconds", _JE, _ALR, "mean less", None)
+        7, "time of alr and AnJE", _LESS_TIME, _orders("train_seconds classify_seconds", _JE, _ALR, "mean less", None)
     ),
     _figure(
         8,
@@ -139,47 +139,55 @@ _FIGURES = (
         "0-1 loss of alr and lr, little sets",
         _ALIKE,
         (
-            *_both("error", _ALR, _LR, "like"),
-            *(Pair(m, "alr2 paper", "lr2 paper", "like", beside=True) for m in ("error", "log_loss", "train_log_loss")),
+            *_orders("error", _ALR, _LR, "like"),
+            *(
+                Pair(m, "alr2 paper", "lr2 paper", "like", unjudged=True)
+                for m in ("error", "log_loss", "train_log_loss")
+            ),
         ),
     ),
-    _figure(11, "0-1 loss of alr and lr, big sets", _ALIKE, _both("error", _ALR, _LR, "like", "big")),
+    _figure(11, "0-1 loss of alr and lr, big sets", _ALIKE, _orders("error", _ALR, _LR, "like", "big")),
     _figure(
         12,
         "RMSE of alr and lr, little sets",
         _ALIKE,
         (
-            *_both("rmse", _ALR, _LR, "like"),
-            Pair("rmse", "alr2 paper", "lr2 paper", "like", beside=True),
-            *(Pair("rmse", f"{family}2", f"{family}2 paper", group="little", beside=True) for family in ("alr", "lr")),
+            *_orders("rmse", _ALR, _LR, "like"),
+            Pair("rmse", "alr2 paper", "lr2 paper", "like", unjudged=True),
+            *(
+                Pair("rmse", f"{family}2", f"{family}2 paper", group="little", unjudged=True)
+                for family in ("alr", "lr")
+            ),
         ),
     ),
-    _figure(13, "RMSE of alr and lr, big sets", _ALIKE, _both("rmse", _ALR, _LR, "like", "big")),
+    _figure(13, "RMSE of alr and lr, big sets", _ALIKE, _orders("rmse", _ALR, _LR, "like", "big")),
     _figure(
         14,
         "iterations of alr and lr, little sets",
         "alr needs far fewer",
         (
-            *_both("n_iter", _ALR, _LR, "less"),
-            Pair("n_iter", "alr2 paper", "lr2 paper", beside=True),
-            Pair("n_iter", "alr2", "lr2", group="little", beside=True),
+            *_orders("n_iter", _ALR, _LR, "less"),
+            Pair("n_iter", "alr2 paper", "lr2 paper", unjudged=True),
+            Pair("n_iter", "alr2", "lr2", group="little", unjudged=True),
         ),
     ),
-    _figure(15, "iterations of alr and lr, big sets", "alr needs far fewer", _both("n_iter", _ALR, _LR, "less", "big")),
+    _figure(
+        15, "iterations of alr and lr, big sets", "alr needs far fewer", _orders("n_iter", _ALR, _LR, "less", "big")
+    ),
     _figure(
         16,
         "training time of alr and lr, little sets",
         "alr is much faster",
         (
-            *_both("train_seconds", _ALR, _LR, "less"),
-            Pair("train_seconds", "alr2 paper", "lr2 paper", beside=True),
+            *_orders("train_seconds", _ALR, _LR, "less"),
+            Pair("train_seconds", "alr2 paper", "lr2 paper", unjudged=True),
         ),
     ),
     _figure(
         17,
         "training time of alr and lr, big sets",
         "alr is much faster",
-        _both("train_seconds", _ALR, _LR, "less", "big"),
+        _orders("train_seconds", _ALR, _LR, "less", "big"),
     ),
     _figure(
         21,
@@ -275,9 +283,9 @@ _CLAIMS = (
             Pair("to_goal", "lr1", "alr1", group="even", factor=2.0),
             Pair("to_goal", "lr1 penalised", "alr1 penalised", group="zipf"),
             Pair("to_goal", "diagonal", "alr1", group="zipf", factor=1.25),
-            Pair("to_goal", "alr1", "lr1", group="even", beside=True),
-            Pair("to_goal", "alr1 penalised", "lr1 penalised", group="zipf", beside=True),
-            Pair("to_goal", "lr1 penalised", "alr1 penalised", group="even", beside=True),
+            Pair("to_goal", "alr1", "lr1", group="even", unjudged=True),
+            Pair("to_goal", "alr1 penalised", "lr1 penalised", group="zipf", unjudged=True),
+            Pair("to_goal", "lr1 penalised", "alr1 penalised", group="even", unjudged=True),
         ),
     ),
     Claim("c6", "Claim 6: bias falls and variance rises with n", "so on most sets", "sets", _RISES),
@@ -327,7 +335,7 @@ _SKIPPED = Claim(
         for m in ("error", "rmse")
     )
     + tuple(
-        Pair(m, f"alr1 paper{way}", f"anje1 paper{way}", beside=True)
+        Pair(m, f"alr1 paper{way}", f"anje1 paper{way}", unjudged=True)
         for way in (" skip", "")
         for m in ("error", "rmse")
     ),
@@ -338,10 +346,10 @@ _TABLE_II = {
     "lr1 paper": ((29, 24, 20), (28, 23, 22), (32, 18, 23), (29, 19, 25)),
     "anje1 paper": ((62, 3, 8), (17, 3, 53), (45, 4, 24), (41, 3, 29)),
 }
-_AGAINST_BOTH = tuple(
-    Pair(m, "alr1 paper", other, printed=counts)
-    for other, printed in _TABLE_II.items()
-    for m, counts in zip(PRINTED, printed, strict=True)
+_PAIRS_II = tuple(
+    Pair(m, "alr1 paper", rival, record=counts)
+    for rival, rows in _TABLE_II.items()
+    for m, counts in zip(PRINTED_MEASURES, rows, strict=True)
 )
 WANBIA = (
     Claim(
@@ -350,11 +358,11 @@ WANBIA = (
         "like lr in all; naive Bayes has the higher bias and 0-1 loss and the lower variance; on big sets it loses",
         "sets",
         (
-            *_AGAINST_BOTH,
-            *(Pair(m, "alr1", b, beside=True) for b in ("lr1", "anje1 paper") for m in PRINTED),
-            Pair("error", "alr1 paper", "lr1 paper", printed=(2, 9, 1), group=LARGEST),
-            Pair("rmse", "alr1 paper", "lr1 paper", printed=(2, 7, 3), group=LARGEST),
-            *(Pair(m, "alr1 paper", "anje1 paper", printed=(12, 0, 0), group=LARGEST) for m in ("error", "rmse")),
+            *_PAIRS_II,
+            *(Pair(m, "alr1", b, unjudged=True) for b in ("lr1", "anje1 paper") for m in PRINTED_MEASURES),
+            Pair("error", "alr1 paper", "lr1 paper", record=(2, 9, 1), group=LARGEST),
+            Pair("rmse", "alr1 paper", "lr1 paper", record=(2, 7, 3), group=LARGEST),
+            *(Pair(m, "alr1 paper", "anje1 paper", record=(12, 0, 0), group=LARGEST) for m in ("error", "rmse")),
         ),
     ),
     Claim(
@@ -362,7 +370,7 @@ WANBIA = (
         f"{_TOP} table II: win-draw-loss in 20 x 2-fold cross-validation, as printed, where that is quick",
         "like lr in all; naive Bayes has the higher bias and 0-1 loss and the lower variance",
         "twenty",
-        _AGAINST_BOTH,
+        _PAIRS_II,
     ),
     Claim(
         "wanbia-f1",
@@ -397,7 +405,7 @@ WANBIA = (
         ),
     ),
 )
-_CHOSEN = chosen_pull("alr1 to 1")
+_CHOSEN_PULL = chosen_pull("alr1 to 1")
 NESTED_CLAIM = Claim(
     "wanbia-f6.1",
     f"{_TOP} figures 6 to 8: alpha chosen by cross-validation of the training rows, not by the rows predicted",
@@ -405,14 +413,14 @@ NESTED_CLAIM = Claim(
     "nested",
     (
         Pair("rmse", chosen_pull("alr1 to 0"), chosen_pull("lr1 to 0"), "like"),
-        Pair(DISTANCE, chosen_pull("alr1 to 0"), _CHOSEN),
-        *(Pair("rmse", _CHOSEN, other) for other in ("anje1 paper", "alr1 paper")),
+        Pair(DISTANCE, chosen_pull("alr1 to 0"), _CHOSEN_PULL),
+        *(Pair("rmse", _CHOSEN_PULL, rival) for rival in ("anje1 paper", "alr1 paper")),
         *(
-            Pair("rmse", chosen_pull(name), f"{name.split()[0]} paper", beside=True)
+            Pair("rmse", chosen_pull(name), f"{name.split()[0]} paper", unjudged=True)
             for name in ("lr1 to 0", "alr1 to 0")
         ),
-        Pair("error", _CHOSEN, "anje1 paper", beside=True),
-        *(Pair("rmse", _CHOSEN, chosen_pull(f"{family} to 0"), beside=True) for family in ("lr1", "alr1")),
+        Pair("error", _CHOSEN_PULL, "anje1 paper", unjudged=True),
+        *(Pair("rmse", _CHOSEN_PULL, chosen_pull(f"{family} to 0"), unjudged=True) for family in ("lr1", "alr1")),
     ),
 )
 PAIR_CLAIMS: tuple[Claim, ...] = (*_TABLES, *_FIGURES, *WANBIA, NESTED_CLAIM, *_CLAIMS, _SKIPPED)

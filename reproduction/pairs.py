@@ -38,30 +38,31 @@ from reproduction.sets import BIG_SETS
 DIGITS = 4  # to which 0-1 loss, bias and the like are rounded before they are equal
 DRAW = 0.5 * 10.0**-DIGITS
 # Measures of the printed counts, in the papers' order: they print the unbiased form of Kohavi and Wolpert's parts.
-PRINTED = ("bias_unbiased", "variance_unbiased", "error", "rmse")
+PRINTED_MEASURES = ("bias_unbiased", "variance_unbiased", "error", "rmse")
 LARGE = 400  # rows from which a set is told apart where few sets were reached: the cheapest are the smallest
-LARGEST, MANY = "largest", 10_000  # the group that [WANBIA-C] has beside all, and from which rows sets are in it
-FEW = 3  # sets: with fewer they are told by name
-_COUNTED = ("n_iter", "parameters", "train_seconds", "classify_seconds", "to_goal")
+LARGEST = "largest"  # the group that [WANBIA-C] has beside all
+LARGEST_ROWS = 10_000  # from which on sets are in it
+FEW_SETS = 3  # sets: with fewer they are told by name
+_EXACT_MEASURES = ("n_iter", "parameters", "train_seconds", "classify_seconds", "to_goal")
 
 
 @dataclass(frozen=True)
 class Pair:
     """What is compared: see the module.
 
-    printed: the paper's wins, draws and losses. group: "little", "big", LARGEST, or None for all sets. wrong: what is
-    to be said of a printed p that is not the exact one. beside: whether it is ours beside the paper's, without a
-    verdict. factor: what the second is multiplied by before the two are compared.
+    record: the printed wins, draws and losses of the paper. group: "little", "big", LARGEST, or None for all sets.
+    wrong: what is to be said of a printed p that is not the exact one. unjudged: the pair is listed without a verdict.
+    factor: what the second is multiplied by before the two are compared.
     """
 
     measure: str
     a: str
     b: str
     expect: str = "less"
-    printed: tuple[int, int, int] | None = None
+    record: tuple[int, int, int] | None = None
     group: str | None = None
     wrong: str = ""
-    beside: bool = False
+    unjudged: bool = False
     factor: float = 1.0
 
     @property
@@ -71,7 +72,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Found:
+class Comparison:
     """What came of a pair: the sets that both have, their values, W-D-L, the geometric mean of first over second.
 
     sizes: in words, what the sets' sizes tell (`_sizes`).
@@ -85,26 +86,26 @@ class Found:
     sizes: str = ""
 
 
-def found(pair: Pair, figures: pd.DataFrame) -> Found:
-    """Return what the figures say of a pair."""
+def compare_pair(pair: Pair, figures: pd.DataFrame) -> Comparison:
+    """Return the comparison of a pair on the sets of its group for which both methods have the measure."""
     if not len(figures) or pair.measure not in figures:
-        return Found([], np.empty(0), np.empty(0), WinDrawLoss(0, 0, 0, 1.0), float("nan"))
-    own = _of_group(figures, pair.group)
-    both = own[own["method"].isin((pair.a, pair.b))]
-    rounds = both["rounds"].fillna(0) if "rounds" in both else pd.Series(0, index=both.index)
-    values = both.assign(rounds=rounds).pivot_table(
+        return Comparison([], np.empty(0), np.empty(0), WinDrawLoss(0, 0, 0, 1.0), float("nan"))
+    group_rows = _of_group(figures, pair.group)
+    pair_rows = group_rows[group_rows["method"].isin((pair.a, pair.b))]
+    rounds = pair_rows["rounds"].fillna(0) if "rounds" in pair_rows else pd.Series(0, index=pair_rows.index)
+    values = pair_rows.assign(rounds=rounds).pivot_table(
         index=["set", "rounds"], columns="method", values=pair.measure, sort=False
     )
     values = values.reindex(columns=[pair.a, pair.b]).dropna().droplevel("rounds")
     a, b = values[pair.a].to_numpy(float), values[pair.b].to_numpy(float)
     digits = digits_of(pair.measure)
     wins, ratio = win_draw_loss(a, pair.factor * b, digits), geometric_mean_ratio(a, b)
-    return Found(list(values.index), a, b, wins, ratio, _sizes(values, own, digits))
+    return Comparison(list(values.index), a, b, wins, ratio, _sizes(values, group_rows, digits))
 
 
 def _of_group(figures: pd.DataFrame, group: str | None) -> pd.DataFrame:
     if group == LARGEST:
-        return figures[figures["rows"] >= MANY] if "rows" in figures else figures.iloc[:0]
+        return figures[figures["rows"] >= LARGEST_ROWS] if "rows" in figures else figures.iloc[:0]
     return figures[figures["group"] == group] if group and "group" in figures else figures
 
 
@@ -124,110 +125,116 @@ def _sizes(values: pd.DataFrame, figures: pd.DataFrame, digits: int | None) -> s
         parts.append(f"{wins} on the {len(large)} of them with {LARGE} rows or more")
     ratio = (values.iloc[:, 0] + DRAW) / (values.iloc[:, 1] + DRAW)
     if len(values) >= ENOUGH and rows.nunique() > 1 and ratio.nunique() > 1:
-        told = f"half have under {rows.median():,.0f} rows"
-        parts.append(f"{told}, rank correlation of rows and ratio {ratio.corr(rows, method='spearman'):.2f}")
+        sizes = f"half have under {rows.median():,.0f} rows"
+        parts.append(f"{sizes}, rank correlation of rows and ratio {ratio.corr(rows, method='spearman'):.2f}")
     return "; ".join(parts)
 
 
-def verdict(pair: Pair, what: Found) -> str:
-    """Return the verdict (`judge.VERDICTS`); nothing for a pair that stands beside.
+def verdict(pair: Pair, result: Comparison) -> str:
+    """Return the verdict (`judge.VERDICTS`); "" for an unjudged pair.
 
-    >>> ours = Found(["one"], np.array([1.0]), np.array([2.0]), WinDrawLoss(1, 0, 0, 1.0), 0.5)
-    >>> verdict(Pair("error", "alr2", "lr2"), ours), verdict(Pair("error", "alr2", "lr2", printed=(62, 3, 11)), ours)
+    >>> ours = Comparison(["one"], np.array([1.0]), np.array([2.0]), WinDrawLoss(1, 0, 0, 1.0), 0.5)
+    >>> verdict(Pair("error", "alr2", "lr2"), ours), verdict(Pair("error", "alr2", "lr2", record=(62, 3, 11)), ours)
     ('undecided', 'undecided')
     """
-    if pair.beside:
+    if pair.unjudged:
         return ""
-    if not what.sets:
+    if not result.sets:
         return NOT_RUN
-    record = what.wins.wins, what.wins.losses
-    if pair.printed is not None:
-        return judge_record(record, pair.printed[::2])
+    record = result.wins.wins, result.wins.losses
+    if pair.record is not None:
+        return judge_record(record, pair.record[::2])
     if pair.expect == "like":
-        return judge_like(what.a, what.b, width_of(pair.measure))
+        return judge_like(result.a, result.b, width_of(pair.measure))
     if pair.expect == "mean less":
         width = width_of(pair.measure)
-        return judge_ratio(what.a + width, pair.factor * what.b + width)
+        return judge_ratio(result.a + width, pair.factor * result.b + width)
     return judge_claim(*record)
 
 
 def width_of(measure: str) -> float:
     """Return half of the width within which two figures of a measure are equal."""
-    return 0.0 if measure in _COUNTED else DRAW
+    return 0.0 if measure in _EXACT_MEASURES else DRAW
 
 
 def digits_of(measure: str) -> int | None:
     """Return to how many digits two figures of a measure are rounded before they are equal; None of counted ones."""
-    return None if measure in _COUNTED else DIGITS
+    return None if measure in _EXACT_MEASURES else DIGITS
 
 
 def pair_lines(
-    item: str, pairs: Sequence[Pair], figures: pd.DataFrame, reason: Callable[[Pair, Found], str] | None = None
+    item: str, pairs: Sequence[Pair], figures: pd.DataFrame, reason: Callable[[Pair, Comparison], str] | None = None
 ) -> pd.DataFrame:
     """Return a line a pair (`COLUMNS`)."""
     lines = []
     for pair in pairs:
-        what = found(pair, figures)
-        said = verdict(pair, what)
-        why = (reason or likely)(pair, what) if said == DIFFERS else ""
-        if said in (UNDECIDED, NOT_RUN):
-            why = "; ".join(part for part in (_lacking(pair, what, figures), likely(pair, what)) if part)
+        result = compare_pair(pair, figures)
+        word = verdict(pair, result)
+        cause = (reason or likely)(pair, result) if word == DIFFERS else ""
+        if word in (UNDECIDED, NOT_RUN):
+            cause = "; ".join(part for part in (_missing_words(pair, result, figures), likely(pair, result)) if part)
         lines.append(
             {
                 "item": item,
                 "set": f"{pair.group or 'all'} sets",
                 "method": pair.words,
                 "quantity": pair.measure,
-                "paper": _told(pair),
-                "source": "printed" if pair.printed else "in words",
-                "ours": _ours(pair, what) if what.sets else "",
+                "paper": _paper_words(pair),
+                "source": "printed" if pair.record else "in words",
+                "ours": _our_words(pair, result) if result.sets else "",
                 "sd": np.nan,
                 "splits": np.nan,
-                "sets": len(what.sets),
-                "verdict": said,
-                "reason": "; ".join(part for part in (why, pair.wrong) if part),
+                "sets": len(result.sets),
+                "verdict": word,
+                "reason": "; ".join(part for part in (cause, pair.wrong) if part),
             }
         )
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
-def _ours(pair: Pair, what: Found) -> str:
+def _our_words(pair: Pair, result: Comparison) -> str:
     if pair.expect != "like":
-        return shown(what)
-    near = alike(what.a, what.b, width_of(pair.measure))  # the verdict's own test counts these, not who is lower
-    return f"{shown(what)}; within a twentieth on {near}, p {p_words(sign_test(near, len(what.sets) - near))}"
+        return record_words(result)
+    near = alike(result.a, result.b, width_of(pair.measure))  # the verdict's own test counts these, not who is lower
+    return (
+        f"{record_words(result)}; within a twentieth on {near}, p {p_words(sign_test(near, len(result.sets) - near))}"
+    )
 
 
-def _lacking(pair: Pair, what: Found, figures: pd.DataFrame) -> str:
+def _missing_words(pair: Pair, result: Comparison, figures: pd.DataFrame) -> str:
     """What a pair without a verdict waits for."""
-    own = _of_group(figures, pair.group)
-    left = own[own["left_out"].notna() & own["method"].isin((pair.a, pair.b))] if "left_out" in own else own.iloc[:0]
-    counted = what.wins.wins + what.wins.losses
-    few = f"a sign test needs {ENOUGH} sets that are no draws"
-    parts = [few if counted < ENOUGH else "beyond chance neither way"] if what.sets else []
+    group_rows = _of_group(figures, pair.group)
+    skipped = (
+        group_rows[group_rows["left_out"].notna() & group_rows["method"].isin((pair.a, pair.b))]
+        if "left_out" in group_rows
+        else group_rows.iloc[:0]
+    )
+    n_decided = result.wins.wins + result.wins.losses
+    too_few = f"a sign test needs {ENOUGH} sets that are no draws"
+    parts = [too_few if n_decided < ENOUGH else "beyond chance neither way"] if result.sets else []
     if pair.group == "big":
         parts.append(f"there are {len(BIG_SETS)} big ones")
-    if len(left):
-        parts.append(f"too much work on {left['set'].nunique()}")
-    elif not what.sets:
+    if len(skipped):
+        parts.append(f"too much work on {skipped['set'].nunique()}")
+    elif not result.sets:
         parts.append("not computed yet: no set has every fit of both")
     return ", ".join(parts)
 
 
-def _told(pair: Pair) -> str:
-    if pair.beside:
+def _paper_words(pair: Pair) -> str:
+    if pair.unjudged:
         return ""
-    if pair.printed is None:
+    if pair.record is None:
         times = "" if pair.factor == 1 else f" than {pair.factor:g} times the second"
-        said = {"less": f"first is less{times}", "mean less": "first is less in the mean", "like": "about the same"}
-        return said[pair.expect]
-    wins, draws, losses = pair.printed
+        words = {"less": f"first is less{times}", "mean less": "first is less in the mean", "like": "about the same"}
+        return words[pair.expect]
+    wins, draws, losses = pair.record
     return f"{wins}/{draws}/{losses}, p {p_words(sign_test(wins, losses))}"
 
 
-def shown(what: Found) -> str:
+def record_words(result: Comparison) -> str:
     """Return W-D-L, p and the mean ratio in few words."""
-    return f"{what.wins}, p {p_words(what.wins.p)}, mean ratio {what.ratio:.3g}"
+    return f"{result.wins}, p {p_words(result.wins.p)}, mean ratio {result.ratio:.3g}"
 
 
 def p_words(p: float) -> str:
@@ -235,24 +242,24 @@ def p_words(p: float) -> str:
     return "< .001" if p < 0.001 else f"{p:.3f}".lstrip("0") if p < 1 else "1"
 
 
-def likely(pair: Pair, what: Found) -> str:
+def likely(pair: Pair, result: Comparison) -> str:
     """Return what numbers alone can say of a pair that differs."""
-    ours, parts = what.wins, []
-    if not what.sets:
+    record_here, parts = result.wins, []
+    if not result.sets:
         return ""
-    if pair.printed is not None:
-        record, printed = (ours.wins, ours.losses), pair.printed[::2]
-        if ours.p > SURE or sign_test(*printed) > SURE:
-            parts.append(f"one share of wins would give both with p {p_words(same_coin(record, printed))}")
-    if len(what.sets) < FEW:
-        parts.append(f"on {' and '.join(what.sets)} alone")
+    if pair.record is not None:
+        record, printed_sides = (record_here.wins, record_here.losses), pair.record[::2]
+        if record_here.p > SURE or sign_test(*printed_sides) > SURE:
+            parts.append(f"one share of wins would give both with p {p_words(same_coin(record, printed_sides))}")
+    if len(result.sets) < FEW_SETS:
+        parts.append(f"on {' and '.join(result.sets)} alone")
     if pair.measure.endswith("_seconds"):
-        parts.append(f"medians {np.median(what.a):.2g} and {np.median(what.b):.2g} s, beside other work")
-    return "; ".join(part for part in (*parts, what.sizes) if part)
+        parts.append(f"medians {np.median(result.a):.2g} and {np.median(result.b):.2g} s, beside other work")
+    return "; ".join(part for part in (*parts, result.sizes) if part)
 
 
-def seen(table: pd.DataFrame) -> str:
-    """Return what the lines come to: each pair's figures, and how many verdicts there are of each."""
+def summarize_pairs(table: pd.DataFrame) -> str:
+    """Return the figures of the first six pairs and the number of lines by verdict, as a sentence."""
     parts = [
         f"{row['quantity']} of {row['method']} ({row['set']}) {row['ours']}"
         for row in table.to_dict("records")
@@ -265,12 +272,12 @@ def points(pairs: Iterable[Pair], figures: pd.DataFrame) -> pd.DataFrame:
     """Return what a scatter of the pairs shows: panel, set, x (the second's value), y (the first's), log."""
     lines = []
     for pair in pairs:
-        what = found(pair, figures)
-        if what.sets:
-            panel = f"{pair.measure}, {pair.group or 'all'}: {shown(what)}"
-            log = pair.measure in _COUNTED
+        result = compare_pair(pair, figures)
+        if result.sets:
+            panel = f"{pair.measure}, {pair.group or 'all'}: {record_words(result)}"
+            log = pair.measure in _EXACT_MEASURES
             lines += [
                 {"panel": panel, "set": name, "x": x, "y": y, "x_name": pair.b, "y_name": pair.a, "log": log}
-                for name, x, y in zip(what.sets, what.b, what.a, strict=True)
+                for name, x, y in zip(result.sets, result.b, result.a, strict=True)
             ]
     return pd.DataFrame(lines)

@@ -87,10 +87,10 @@ def curves(points: pd.DataFrame, title: str) -> str:
     parts = [text(title, 12, 22, kind="title")]
     if not panels:
         parts.append(text("no data yet", 12, 42, kind="quiet"))
-    at = 12.0
+    legend_x = 12.0
     for name, colour in colours.items():
-        parts += [line((at, at + 16), (38, 38), colour, 2.5), text(name, at + 20, 42, kind="quiet")]
-        at += 34 + 6.5 * len(name)
+        parts += [line((legend_x, legend_x + 16), (38, 38), colour, 2.5), text(name, legend_x + 20, 42, kind="quiet")]
+        legend_x += 34 + 6.5 * len(name)
     for k, panel in enumerate(panels):
         corner = (
             LEFT + (k % CURVES_ACROSS) * (WIDTH + _CURVE_GAP_X),
@@ -99,7 +99,7 @@ def curves(points: pd.DataFrame, title: str) -> str:
         parts += _curve_panel(points[points["panel"] == panel], str(panel), colours, corner)
     return page(
         parts,
-        max(width, at, 24 + 7.5 * len(title)),
+        max(width, legend_x, 24 + 7.5 * len(title)),
         TOP + max(1, ceil(len(panels) / CURVES_ACROSS)) * (HEIGHT + _CURVE_GAP_Y),
     )
 
@@ -113,16 +113,16 @@ def _curve_panel(points: pd.DataFrame, name: str, colours: dict[str, str], corne
     bottom, right = top + HEIGHT, left + WIDTH
     parts = [text(name, left, top - 6, kind="title")]
     parts += [line((left, right), (bottom, bottom)), line((left, left), (top, bottom))]
-    for method, own in points.groupby("method", sort=False):
-        spots = zip(np.log10(own["x"].to_numpy(float)), own["y"].to_numpy(float), strict=True)
+    for method, curve in points.groupby("method", sort=False):
+        spots = zip(np.log10(curve["x"].to_numpy(float)), curve["y"].to_numpy(float), strict=True)
         joined = " ".join(
             f"{left + WIDTH * (u - ends_x[0]) / wide:.0f},{bottom - HEIGHT * (v - ends_y[0]) / high:.0f}"
             for u, v in spots
         )
         colour = colours[str(method)]
         parts.append(f'<polyline points="{joined}" style="fill:none;stroke:{colour};stroke-width:1.5"/>')
-    for value, at, anchor in ((ends_x[0], left, "start"), (ends_x[1], right, "end")):
-        parts.append(text(f"{10**value:.3g}", at, bottom + 14, kind="quiet", anchor=anchor))
+    for value, label_x, anchor in ((ends_x[0], left, "start"), (ends_x[1], right, "end")):
+        parts.append(text(f"{10**value:.3g}", label_x, bottom + 14, kind="quiet", anchor=anchor))
     parts.append(text(f"{ends_y[1]:.3g}", left - 4, top + 9, kind="quiet", anchor="end"))
     parts.append(text(f"{ends_y[0]:.3g}", left - 4, bottom, kind="quiet", anchor="end"))
     x_name, y_name = points["x_name"].iloc[0], points["y_name"].iloc[0]
@@ -176,6 +176,6 @@ def _points(points: Sequence[Sequence[float]], left: float, edge: float) -> list
     spots = []
     for x, y, second in points:
         if abs(x) < edge and abs(y) < edge:
-            across, up = left + PANEL * (x + edge) / (2 * edge), TOP + PANEL * (edge - y) / (2 * edge)
-            spots.append(f'<circle cx="{across:.0f}" cy="{up:.0f}" r="2.5" fill="{RAMP[-1 if second else 0]}"/>')
+            x_spot, y_spot = left + PANEL * (x + edge) / (2 * edge), TOP + PANEL * (edge - y) / (2 * edge)
+            spots.append(f'<circle cx="{x_spot:.0f}" cy="{y_spot:.0f}" r="2.5" fill="{RAMP[-1 if second else 0]}"/>')
     return spots

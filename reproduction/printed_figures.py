@@ -17,7 +17,7 @@ from reproduction.finding_lines import Figures, Tables
 from reproduction.judge import AGREES, COMPATIBLE, DIFFERS, UNDECIDED, judge_mean
 from reproduction.sets import MIXED_SETS, NUMERIC_SETS
 
-PRINTED_AS = {one.name: one.paper for one in (*NUMERIC_SETS, *MIXED_SETS)}
+PRINTED_AS = {entry.name: entry.paper for entry in (*NUMERIC_SETS, *MIXED_SETS)}
 NEAR = 2.0  # points
 _LINE = ["set", "method", "quantity"]
 _ONCE = ["printed", "method", "quantity"]
@@ -38,22 +38,22 @@ def _lines(tables: Tables, items: tuple[str, ...]) -> pd.DataFrame | None:
 
 
 def _once(lines: pd.DataFrame) -> pd.DataFrame:
-    """The lines of those sets alone that stand for a printed one: the nearest in the mean."""
-    away = (lines["ours"] - lines["paper"]).abs().groupby([lines["printed"], lines["set"]]).mean()
-    nearest = {name for _, name in away.groupby(level="printed").idxmin()} if len(away) else set()
+    """Lines of one set for each printed set: the one nearest in the mean."""
+    distances = (lines["ours"] - lines["paper"]).abs().groupby([lines["printed"], lines["set"]]).mean()
+    nearest = {name for _, name in distances.groupby(level="printed").idxmin()} if len(distances) else set()
     return lines[lines["set"].isin(nearest)]
 
 
 @dataclass(frozen=True)
-class Printed:
-    """All figures that items print, or those with a verdict `of`: how many agree.
+class PrintedFigures:
+    """All figures that items print, or those with a `verdict`: how many agree.
 
     counts: the printed figures by verdict, the best of several lines. ours: the median of how far ours are away, of the
     nearest of several; near: how many are within NEAR. It differs where more than half do.
     """
 
     items: tuple[str, ...]
-    of: str = ""
+    verdict: str = ""
 
     @property
     def item(self) -> str:
@@ -66,17 +66,17 @@ class Printed:
         if lines is None or not len(lines):
             return None
         best = lines["verdict"].map(_BEST_FIRST.index).groupby([lines[name] for name in _ONCE]).min()
-        away = (lines["ours"] - lines["paper"]).abs().groupby([lines[name] for name in _ONCE]).min()
-        if self.of:
-            away = away[best == _BEST_FIRST.index(self.of)]
+        distances = (lines["ours"] - lines["paper"]).abs().groupby([lines[name] for name in _ONCE]).min()
+        if self.verdict:
+            distances = distances[best == _BEST_FIRST.index(self.verdict)]
         counts = {word: int((best == k).sum()) for k, word in enumerate(_BEST_FIRST)}
-        said = DIFFERS if 2 * counts[DIFFERS] > len(best) else AGREES
-        near = int((away <= NEAR).sum())
-        return Figures(ours=f"{away.median():.1f}", near=near, counts=counts, verdict=said)
+        verdict = DIFFERS if 2 * counts[DIFFERS] > len(best) else AGREES
+        near = int((distances <= NEAR).sum())
+        return Figures(ours=f"{distances.median():.1f}", near=near, counts=counts, verdict=verdict)
 
 
 @dataclass(frozen=True)
-class Away:
+class Distances:
     """A method's figures beside those printed, a printed set each: ours are lower on `wins`, by `ours` in the mean, and
     by `median`.
     """
@@ -92,11 +92,12 @@ class Away:
     def figures(self, tables: Tables) -> Figures | None:
         """Return its figures; None where a table is not there yet, or does not have the method."""
         lines = _lines(tables, self.items)
-        own = None if lines is None else _once(lines)[lambda table: table["method"] == self.method]
-        if own is None or not len(own):
+        method_lines = None if lines is None else _once(lines)[lambda table: table["method"] == self.method]
+        if method_lines is None or not len(method_lines):
             return None
-        wins, away = win_draw_loss(own["ours"].to_numpy(), own["paper"].to_numpy()), own["ours"] - own["paper"]
-        mean, median = f"{away.mean():+.1f}", f"{away.median():+.1f}"
+        wins = win_draw_loss(method_lines["ours"].to_numpy(), method_lines["paper"].to_numpy())
+        distances = method_lines["ours"] - method_lines["paper"]
+        mean, median = f"{distances.mean():+.1f}", f"{distances.median():+.1f}"
         return Figures(wins.wins, wins.draws, wins.losses, ours=mean, median=median)
 
 
@@ -119,44 +120,47 @@ class Versus:
         if lines is None or not {self.a, self.b} <= set(lines["method"]):
             return None
         wide = _once(lines).pivot(index="set", columns="method", values=["ours", "paper"])
-        ours, paper = (
-            win_draw_loss(wide[whose, self.a].to_numpy(), wide[whose, self.b].to_numpy()) for whose in ("ours", "paper")
+        our_record, paper = (
+            win_draw_loss(wide[column, self.a].to_numpy(), wide[column, self.b].to_numpy())
+            for column in ("ours", "paper")
         )
-        return Figures(ours.wins, ours.draws, ours.losses, ours=f"{paper.wins}/{paper.draws}/{paper.losses}")
+        return Figures(
+            our_record.wins, our_record.draws, our_record.losses, ours=f"{paper.wins}/{paper.draws}/{paper.losses}"
+        )
 
 
 @dataclass(frozen=True)
-class Brought:
-    """Figures that items print and that differ: in `wins` one of the ways of `tried` brings the printed figure, in
+class OtherWays:
+    """Figures that items print and that differ: in `wins` one of the ways of `ways_item` brings the printed figure, in
     `losses` none; in `near` one would with as many splits as the lines themselves have. ours: in how many ways of how
     many a figure was tried.
     """
 
     items: tuple[str, ...]
-    tried: str = "dlr-5.1"
+    ways_item: str = "dlr-5.1"
 
     @property
     def item(self) -> str:
-        """Where the ways are told."""
-        return self.tried
+        """The item whose lines are the ways."""
+        return self.ways_item
 
     def figures(self, tables: Tables) -> Figures | None:
         """Return its figures; None where a table is not there yet."""
         lines = _lines(tables, self.items)
-        if lines is None or self.tried not in tables:
+        if lines is None or self.ways_item not in tables:
             return None
-        ways = _ways(tables[self.tried])
-        own = lines[lines["verdict"].eq(DIFFERS).groupby([lines[name] for name in _ONCE]).transform("all")]
-        tried = own[[*_ONCE, "set", "splits"]].merge(ways, on=_LINE, suffixes=("_of_line", ""))
-        if not len(tried):
+        ways = _ways(tables[self.ways_item])
+        differing = lines[lines["verdict"].eq(DIFFERS).groupby([lines[name] for name in _ONCE]).transform("all")]
+        trials = differing[[*_ONCE, "set", "splits"]].merge(ways, on=_LINE, suffixes=("_of_line", ""))
+        if not len(trials):
             return None
-        sure = [_would_agree(row) for row in tried.to_dict("records")]
-        by_figure = tried.assign(brings=tried["reason"] == WOULD, sure=sure).groupby(_ONCE)
-        brought, near = int(by_figure["brings"].any().sum()), int(by_figure["sure"].any().sum())
-        each = by_figure["way"].nunique()
-        told = f"{each.min()} to {each.max()} of {ways['way'].nunique()}"
-        n = len(own[_ONCE].drop_duplicates())
-        return Figures(brought, 0, n - brought, near=near, ours=told, verdict=UNDECIDED)
+        sure = [_would_agree(row) for row in trials.to_dict("records")]
+        by_figure = trials.assign(brings=trials["reason"] == WOULD, sure=sure).groupby(_ONCE)
+        n_brought, near = int(by_figure["brings"].any().sum()), int(by_figure["sure"].any().sum())
+        way_counts = by_figure["way"].nunique()
+        counts = f"{way_counts.min()} to {way_counts.max()} of {ways['way'].nunique()}"
+        n = len(differing[_ONCE].drop_duplicates())
+        return Figures(n_brought, 0, n - n_brought, near=near, ours=counts, verdict=UNDECIDED)
 
 
 def _ways(table: pd.DataFrame) -> pd.DataFrame:
@@ -165,19 +169,19 @@ def _ways(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(method=split[0], way=split[2])
 
 
-def ways_told(table: pd.DataFrame, tried: str = Brought.tried) -> dict[tuple[str, ...], str]:
+def ways_told(table: pd.DataFrame, item: str = OtherWays.ways_item) -> dict[tuple[str, ...], str]:
     """Return by set, method and quantity which other ways of a table would bring the printed figure, in words."""
-    told = {}
-    for line, own in _ways(table).groupby(_LINE, sort=False) if len(table) else ():
-        agree = own.loc[own["reason"] == WOULD, "way"]
-        splits = pd.to_numeric(own["splits"]).max()
-        told[line] = f"{len(agree) or 'none'} of {len(own)} other ways {WOULD} on {splits:.0f} splits ({tried})"
-        told[line] += f": {' / '.join(agree)}" if len(agree) else ""
-    return told
+    texts = {}
+    for line, ways in _ways(table).groupby(_LINE, sort=False) if len(table) else ():
+        agree = ways.loc[ways["reason"] == WOULD, "way"]
+        splits = pd.to_numeric(ways["splits"]).max()
+        texts[line] = f"{len(agree) or 'none'} of {len(ways)} other ways {WOULD} on {splits:.0f} splits ({item})"
+        texts[line] += f": {' / '.join(agree)}" if len(agree) else ""
+    return texts
 
 
 def _would_agree(way: Mapping[Hashable, Any]) -> bool:
     """Whether a way's figure would bring the printed one, had it as many splits as the line that differs."""
-    paper, ours, sd, splits = (pd.to_numeric(way[name]) for name in ("paper", "ours", "sd", "splits_of_line"))
-    said = judge_mean(paper, ours, sd, int(splits), HALF_DIGIT[way["quantity"]])
-    return said in (AGREES, COMPATIBLE)
+    paper, value, sd, splits = (pd.to_numeric(way[name]) for name in ("paper", "ours", "sd", "splits_of_line"))
+    verdict = judge_mean(paper, value, sd, int(splits), HALF_DIGIT[way["quantity"]])
+    return verdict in (AGREES, COMPATIBLE)

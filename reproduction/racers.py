@@ -13,65 +13,65 @@ from alrviz.fitting.recipe import Recipe, paper_mode
 ORDERS = (1, 2, 3)
 
 
-def _paper(family: str, order: int, **more: Any) -> Recipe:
-    return paper_mode(Recipe(family, order=order)).replace(**more)
+def _paper(family: str, order: int, **params: Any) -> Recipe:
+    return paper_mode(Recipe(family, order=order)).replace(**params)
 
 
-def _named(name: str, family: str, **more: Any) -> dict[str, Recipe]:
+def _order_variants(name: str, family: str, **params: Any) -> dict[str, Recipe]:
     """The orders 2 and 3 of a variant in paper mode: name "{}" takes the order."""
-    return {name.format(order): _paper(family, order, **more) for order in (2, 3)}
+    return {name.format(order): _paper(family, order, **params) for order in (2, 3)}
 
 
 # [WANBIA-C] VI: the strengths of the pull, and what is pulled toward what.
 STRENGTHS = tuple(10.0**power for power in range(-6, 7, 2))
-PULLED = {"lr1 to 0": ("lr", 0), "alr1 to 0": ("alr", 0), "alr1 to 1": ("alr", 1)}
+PULLED_KINDS = {"lr1 to 0": ("lr", 0), "alr1 to 0": ("alr", 0), "alr1 to 1": ("alr", 1)}
 
 
-def pulled(name: str, strength: float) -> str:
-    """Return the name of a racer of `PULLED` at a strength."""
+def pull_name(name: str, strength: float) -> str:
+    """Return the name of a racer of `PULLED_KINDS` at a strength."""
     return f"{name} alpha {strength:g}"
 
 
-def _pulled(family: str, center: int, strength: float | str) -> Recipe:
+def _pull_recipe(family: str, center: int, strength: float | str) -> Recipe:
     start = "one" if center else "zero"
     return _paper(family, 1, alpha=strength, penalty="w", center=center, start=start)
 
 
 def chosen_pull(name: str) -> str:
-    """Return the name of a racer of `PULLED` whose strength is chosen by cross-validation of its training rows."""
+    """Return the name of a racer of `PULLED_KINDS` with its strength chosen by cross-validation on training rows."""
     return f"{name}, alpha chosen"
 
 
-def _tables_fitted(structure: str, tuned: bool) -> Recipe:
-    return Recipe("elr", structure=structure, cross_tuning=tuned)
+def _tables_fitted(structure: str, cross_tuning: bool) -> Recipe:
+    return Recipe("elr", structure=structure, cross_tuning=cross_tuning)
 
 
 # [sALR] 5: the shares of tuples that it keeps; it learns in five passes of AdaGrad.
 SHARES, GROWN_SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 0.9), (0.6, 0.8, 0.9)
 
 
-def chosen(family: str, order: int, score: str, share: float) -> str:
+def selection_name(family: str, order: int, score: str, share: float) -> str:
     """Return the name of a racer that keeps a share of the tuples of the highest scores."""
     return f"{family}{order} {score} {share:g}"
 
 
-def _chosen(order: int) -> dict[str, Recipe]:
+def _selection_racers(order: int) -> dict[str, Recipe]:
     """[sALR]'s racers of an order: all tuples, shares of them by each score, and grown from below."""
-    found = {
+    racers = {
         f"alr{order} adagrad": _paper("alr", order, solver="adagrad", max_iter=5),
         f"skdb{order - 1}": Recipe("kdb", k=order - 1, selective=True),
     }
-    kept = [("salr", "mi", SHARES), ("hsalr", "mi", GROWN_SHARES), ("salr", "cv", SHARES)]
-    for family, score, shares in (*kept, ("salr", "mi-mm", (0.6,)), ("salr", "gain", (0.6,))):
+    selections = [("salr", "mi", SHARES), ("hsalr", "mi", GROWN_SHARES), ("salr", "cv", SHARES)]
+    for family, score, shares in (*selections, ("salr", "mi-mm", (0.6,)), ("salr", "gain", (0.6,))):
         for share in shares:
-            found[chosen(family, order, score, share)] = _paper(family, order, selection=score, keep=share)
+            racers[selection_name(family, order, score, share)] = _paper(family, order, selection=score, keep=share)
     for share in GROWN_SHARES if order > 2 else ():
-        found[chosen("hsalr", order, "strong", share)] = _paper("hsalr", order, keep=share, grow="strong")
+        racers[selection_name("hsalr", order, "strong", share)] = _paper("hsalr", order, keep=share, grow="strong")
     cells = _paper("hsalr", order, keep=0.9, unseen="neutral").replace(unit="cell")
-    return found | {f"hsalr{order} cells 0.9": cells}
+    return racers | {f"hsalr{order} cells 0.9": cells}
 
 
-_CHOSEN_TUPLES = {order: _chosen(order) for order in (2, 3, 4)}
+_CHOSEN_TUPLES = {order: _selection_racers(order) for order in (2, 3, 4)}
 
 RACERS: Mapping[str, Recipe] = MappingProxyType(
     {
@@ -81,23 +81,23 @@ RACERS: Mapping[str, Recipe] = MappingProxyType(
         **{f"{family}{order}": Recipe(family, order=order) for order in ORDERS for family in ("lr", "alr")},
         # A missing value of a row is left out of its sum, as [WANBIA-C] does, where the others make it a level.
         **{f"{family}1 paper skip": _paper(family, 1, missing="skip") for family in ("alr", "anje")},
-        **_named("alrj{} paper", "alr", scale="theta-gamma"),
-        **_named("alr{} paper from anje", "alr", start="anje"),
+        **_order_variants("alrj{} paper", "alr", scale="theta-gamma"),
+        **_order_variants("alr{} paper from anje", "alr", start="anje"),
         "lr1 paper from nb": _paper("lr", 1, start="anje"),
         "lr1 paper diagonal": _paper("lr", 1, scale="diagonal-adaptive", solver="lbfgs"),
-        **_named("lr{} paper cg", "lr", solver="cg"),
-        **_named("alr{} paper cg", "alr", solver="cg"),
+        **_order_variants("lr{} paper cg", "lr", solver="cg"),
+        **_order_variants("alr{} paper cg", "alr", solver="cg"),
         **{
             f"{family}{order} cv": Recipe(family, order=order, alpha="cv")
             for order in (2, 3)
             for family in ("lr", "alr")
         },
         **{
-            pulled(name, strength): _pulled(family, center, strength)
-            for name, (family, center) in PULLED.items()
+            pull_name(name, strength): _pull_recipe(family, center, strength)
+            for name, (family, center) in PULLED_KINDS.items()
             for strength in STRENGTHS
         },
-        **{chosen_pull(name): _pulled(family, center, "cv") for name, (family, center) in PULLED.items()},
+        **{chosen_pull(name): _pull_recipe(family, center, "cv") for name, (family, center) in PULLED_KINDS.items()},
         "nb": Recipe("anje", order=1),
         "tan": Recipe("tan"),
         **{f"elr {structure}": _tables_fitted(structure, True) for structure in ("nb", "tan")},
@@ -110,28 +110,28 @@ RACERS: Mapping[str, Recipe] = MappingProxyType(
     }
 )
 _VARIANTS = ("alrj", "from anje", "from nb", "diagonal", "cg")
-_CHOSEN = tuple(name for name in RACERS if name.endswith("cv"))
-VALIDATED = (*(f"{family}{order} paper" for order in (2, 3) for family in ("lr", "alr")), *_CHOSEN)
+_CV_RACERS = tuple(name for name in RACERS if name.endswith("cv"))
+VALIDATED = (*(f"{family}{order} paper" for order in (2, 3) for family in ("lr", "alr")), *_CV_RACERS)
 VALIDATED_2 = tuple(name for name in VALIDATED if "2" in name)
 _OTHER_FITS = tuple(name for name in RACERS if any(word in name for word in _VARIANTS))
 FIRST_ORDER = ("lr1 paper", "alr1 paper", "anje1 paper")
-_OTHERS = ("alpha", "elr", "nb", "tan", "skip")
+_OTHER_WORDS = ("alpha", "elr", "nb", "tan", "skip")
 # By order: what [sALR] sets beside one another; with the lowest, what has no tuples to choose.
 TUPLES_CHOSEN: Mapping[int, tuple[str, ...]] = {
     order: (*(("nb", "alr1 adagrad", "rf") if order == 2 else ()), f"anje{order} paper", *names)
     for order, names in _CHOSEN_TUPLES.items()
 }
-_LATER = {*_CHOSEN, "anje4 paper", "alr1 adagrad", *(name for names in _CHOSEN_TUPLES.values() for name in names)}
+_LATER = {*_CV_RACERS, "anje4 paper", "alr1 adagrad", *(name for names in _CHOSEN_TUPLES.values() for name in names)}
 MAIN = tuple(
     name
     for name in RACERS
-    if name not in _OTHER_FITS and name not in _LATER and not any(word in name.split() for word in _OTHERS)
+    if name not in _OTHER_FITS and name not in _LATER and not any(word in name.split() for word in _OTHER_WORDS)
 )
 # Beside the fits that they are compared with.
 VARIANTS = ("lr1 paper", "alr1 paper", "alr2 paper", "alr3 paper", *_OTHER_FITS)
-PULLS = (*(pulled(name, strength) for name in PULLED for strength in STRENGTHS), *FIRST_ORDER)
+PULLS = (*(pull_name(name, strength) for name in PULLED_KINDS for strength in STRENGTHS), *FIRST_ORDER)
 TABLES_FITTED = ("nb", "tan", *(name for name in RACERS if name.startswith("elr")))
-NESTED = (*FIRST_ORDER, *map(chosen_pull, PULLED))
+NESTED = (*FIRST_ORDER, *map(chosen_pull, PULLED_KINDS))
 WITH_GAPS = tuple(f"{family} paper{way}" for family in ("alr1", "anje1") for way in ("", " skip"))
 # Of MAIN: what the papers fitted, without order 3 and with it alone; our defaults.
 PAPERS = tuple(name for name in MAIN if name.endswith("paper") or name in ("a1de", "a2de", "rf"))

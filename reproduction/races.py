@@ -30,50 +30,50 @@ ABSOLUTE, RELATIVE = 1e-4, 1e-3
 
 @dataclass(frozen=True)
 class Races:
-    """A table and who races on it; most: iterations."""
+    """A table and the recipes that race on it by name; max_iter: most iterations of a fit."""
 
     table: BenchmarkSet | MadeTable
     racers: Mapping[str, Recipe]
-    most: int = 300
+    max_iter: int = 300
 
 
 def fitted_as_printed(orders: Sequence[int], *, cg: bool = False, kinds: Sequence[str] = ()) -> dict[str, Recipe]:
     """Return lr and alr of these orders in paper mode by name; `kinds` adds alrj and alr from AnJE."""
-    more = {"solver": "cg"} if cg else {}
-    found = {}
+    params = {"solver": "cg"} if cg else {}
+    racers = {}
     for order in orders:
-        found[f"lr{order}"] = paper_mode(Recipe("lr", order=order)).replace(**more)
-        alr = paper_mode(Recipe("alr", order=order)).replace(**more)
-        found[f"alr{order}"] = alr
+        racers[f"lr{order}"] = paper_mode(Recipe("lr", order=order)).replace(**params)
+        alr = paper_mode(Recipe("alr", order=order)).replace(**params)
+        racers[f"alr{order}"] = alr
         if "alrj" in kinds:
-            found[f"alrj{order}"] = alr.replace(scale="theta-gamma")
+            racers[f"alrj{order}"] = alr.replace(scale="theta-gamma")
         if "from anje" in kinds:
-            found[f"alr{order} from anje"] = alr.replace(start="anje")
-    return found
+            racers[f"alr{order} from anje"] = alr.replace(start="anje")
+    return racers
 
 
 def race_rows(races: Sequence[Races], settings: Settings) -> Progress:
     """Yield (what was done, its points) a set and racer, then (..., iterations to the goals) of the set."""
-    for one in races:
-        table = one.table
+    for race in races:
+        table = race.table
         if table.missing(settings.folder):
             yield f"{table.name}: no data", [{"set": table.name, "missing": table.advice(settings.folder)}]
             continue
         dataset = table.read(settings.folder)
         steps = []
-        for name, recipe in one.racers.items():
-            limited = recipe.replace(max_iter=min(one.most, recipe.params["max_iter"]), holdout=0.0)
-            about = {"set": table.name, "method": name}
-            key = ["race", limited.to_json(), POINTS, about]
-            steps.append(Step(f"{table.name}: {name}", key, partial(raced, about), (dataset, limited), dataset.hash))
+        for name, recipe in race.racers.items():
+            limited = recipe.replace(max_iter=min(race.max_iter, recipe.params["max_iter"]), holdout=0.0)
+            labels = {"set": table.name, "method": name}
+            key = ["race", limited.to_json(), POINTS, labels]
+            steps.append(Step(f"{table.name}: {name}", key, partial(raced, labels), (dataset, limited), dataset.hash))
         curves: list[Row] = []
-        for said, rows in kept_rows("races", steps, settings):
+        for label, rows in kept_rows("races", steps, settings):
             curves.append(rows[-1])
-            yield said, [{name: cell for name, cell in row.items() if name != "curve"} for row in rows]
+            yield label, [{name: cell for name, cell in row.items() if name != "curve"} for row in rows]
         yield f"{table.name}: iterations to the goal", to_goals(curves)
 
 
-def raced(about: Mapping[str, str], dataset: "Dataset", recipe: Recipe) -> list[Row]:
+def raced(labels: Mapping[str, str], dataset: "Dataset", recipe: Recipe) -> list[Row]:
     """Return the points of one fit."""
     run = Run(dataset, recipe, n_jobs=1)
     for _ in run.steps():
@@ -83,9 +83,9 @@ def raced(about: Mapping[str, str], dataset: "Dataset", recipe: Recipe) -> list[
     nll = trace["nll"].to_numpy(float) / run.trace.rows
     index = trace["index"].to_numpy(int)
     offset = float(np.log(len(np.unique(dataset.y))))
-    wanted = np.unique(np.geomspace(1, max(index[-1], 1), POINTS).astype(int))
-    taken = np.unique([0, *np.searchsorted(index, wanted, "left").clip(max=len(index) - 1), len(index) - 1])
-    rows: list[Row] = [{**about, "seen": int(index[k]), "nll": float(nll[k] - offset)} for k in taken]
+    marks = np.unique(np.geomspace(1, max(index[-1], 1), POINTS).astype(int))
+    positions = np.unique([0, *np.searchsorted(index, marks, "left").clip(max=len(index) - 1), len(index) - 1])
+    rows: list[Row] = [{**labels, "seen": int(index[k]), "nll": float(nll[k] - offset)} for k in positions]
     # Where each goal would be met depends on the other racers: the whole curve goes along, as its best so far.
     rows[-1] |= {"iterations": int(index[-1]), "ended": run.outcome.code, "curve": np.minimum.accumulate(nll).tolist()}
     return rows
@@ -98,19 +98,22 @@ _SCALED = {
     "alr1 from anje": paper_mode(Recipe("alr", order=1)).replace(start="anje"),
     "diagonal": paper_mode(Recipe("lr", order=1)).replace(scale="diagonal"),
 }
-SCALED = {"": _SCALED, " penalised": {k: one.replace(alpha=0.3, penalty="phi") for k, one in _SCALED.items()}}
+SCALED = {"": _SCALED, " penalised": {k: recipe.replace(alpha=0.3, penalty="phi") for k, recipe in _SCALED.items()}}
 MOST_STEPS = 1000
 
 
 def scaled_rows(tables: Sequence[MadeTable], settings: Settings) -> Progress:
     """Yield (what was done, its rows) a table: iterations of each of SCALED to within 0.1 % of the best objective."""
-    racers = json.dumps([one.to_json() for racers in SCALED.values() for one in racers.values()])
-    steps = [Step(f"scales on {one.name}", ["scaled", one.name, racers, MOST_STEPS], scaled, (one,)) for one in tables]
+    racers = json.dumps([recipe.to_json() for racers in SCALED.values() for recipe in racers.values()])
+    steps = [
+        Step(f"scales on {table.name}", ["scaled", table.name, racers, MOST_STEPS], scaled, (table,))
+        for table in tables
+    ]
     yield from kept_rows("scaled", steps, settings)
 
 
 def scaled(table: MadeTable) -> list[Row]:
-    """Return a row a racer: set, group, method, to_goal, reached; who did not come there counts with what it spent."""
+    """Return a row a racer: set, group, method, reached, to_goal (all iterations if the goal was not reached)."""
     dataset, rows = table.build(), []
     for words, racers in SCALED.items():
         paths = {}
@@ -121,9 +124,9 @@ def scaled(table: MadeTable) -> list[Row]:
             paths[name + words] = np.minimum.accumulate(run.trace.frame()["objective"].to_numpy(float))
         goal = (1 + RELATIVE) * min(path[-1] for path in paths.values())
         for name, path in paths.items():
-            met = np.flatnonzero(path <= goal)
-            about = {"set": table.name, "group": table.group, "method": name, "reached": bool(len(met))}
-            rows.append(about | {"to_goal": max(1.0, float(met[0] if len(met) else len(path) - 1))})
+            reaching = np.flatnonzero(path <= goal)
+            labels = {"set": table.name, "group": table.group, "method": name, "reached": bool(len(reaching))}
+            rows.append(labels | {"to_goal": max(1.0, float(reaching[0] if len(reaching) else len(path) - 1))})
     return rows
 
 
@@ -139,10 +142,11 @@ def to_goals(curves: Sequence[Row]) -> list[Row]:
     lines = []
     for row in curves:
         lowest = best[_order(row["method"])]
-        met = np.flatnonzero(np.array(row["curve"]) <= (ABSOLUTE if lowest < ABSOLUTE else lowest * (1 + RELATIVE)))
-        spent = float(met[0]) if len(met) else float(row["iterations"])
-        about = {"set": row["set"], "method": row["method"], "reached": bool(len(met)), "last": row["curve"][-1]}
-        lines.append(about | {"to_goal": max(1.0, spent)})
+        goal = ABSOLUTE if lowest < ABSOLUTE else lowest * (1 + RELATIVE)
+        reaching = np.flatnonzero(np.array(row["curve"]) <= goal)
+        iterations = float(reaching[0]) if len(reaching) else float(row["iterations"])
+        labels = {"set": row["set"], "method": row["method"], "reached": bool(len(reaching)), "last": row["curve"][-1]}
+        lines.append(labels | {"to_goal": max(1.0, iterations)})
     return lines
 
 

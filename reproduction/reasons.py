@@ -33,14 +33,14 @@ _REASONS: tuple[tuple[str, str, str], ...] = (
 
 
 def reason_of(item: str, pair: Pair | None = None) -> str:
-    """Return the reason told for an item, and of a pair for its measure."""
+    """Return the known reason for an item, or for a pair's measure; "" without one."""
     for name, measure, words in _REASONS:
         if name == item and measure in ("", pair.measure if pair else ""):
             return words
     return ""
 
 
-def reasons_among(item: str, told: Iterable[str]) -> list[str]:
+def reasons_among(item: str, reasons: Iterable[str]) -> list[str]:
     """Return the reasons of an item that the reasons of some of its lines have."""
-    told = list(told)
-    return [words for name, _, words in _REASONS if name == item and any(words in one for one in told)]
+    reasons = list(reasons)
+    return [words for name, _, words in _REASONS if name == item and any(words in reason for reason in reasons)]

@@ -16,7 +16,7 @@ from reproduction.decided import Claim, limited, paired
 from reproduction.item import Frames, Item
 from reproduction.judge import NOT_RUN
 from reproduction.pairs import Pair
-from reproduction.racers import GROWN_SHARES, SHARES, TUPLES_CHOSEN, chosen
+from reproduction.racers import GROWN_SHARES, SHARES, TUPLES_CHOSEN, selection_name
 from reproduction.sets import COVERTYPE, NOT_HELD
 
 STUDY = "selected"
@@ -29,7 +29,7 @@ TABLE_2 = {
     "SUSY": {"alr2": (272, 460, 0.1989), "salr2": (256, 1287, 0.1985), "hsalr2": (108, 919, 0.1988)},
     "HIGGS": {"alr2": (258, 2316, 0.2629), "salr2": (243, 3219, 0.2620), "hsalr2": (121, 2200, 0.2600)},
 }
-_OURS = {"alr2": "alr2 adagrad", "salr2": "salr2 mi 0.9", "hsalr2": "hsalr2 mi 0.9"}
+_OUR_METHODS = {"alr2": "alr2 adagrad", "salr2": "salr2 mi 0.9", "hsalr2": "hsalr2 mi 0.9"}
 
 
 def along_shares(figures: pd.DataFrame) -> pd.DataFrame:
@@ -41,7 +41,7 @@ def along_shares(figures: pd.DataFrame) -> pd.DataFrame:
         by_method = of_set.drop_duplicates("method").set_index("method")
         for order in TUPLES_CHOSEN:
             for score in ("mi", "cv"):
-                names = [chosen("salr", order, score, share) for share in SHARES]
+                names = [selection_name("salr", order, score, share) for share in SHARES]
                 if set(names) <= set(by_method.index):
                     first = by_method.loc[names[0]].to_dict()
                     means = by_method.loc[names, [m for m in MEASURES if m in by_method]].astype(float).mean().to_dict()
@@ -49,15 +49,15 @@ def along_shares(figures: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([figures, pd.DataFrame(lines)], ignore_index=True) if lines else figures
 
 
-def _along(measure: str, sets: tuple[str, ...] | None = None) -> Frames:
+def _points_along(measure: str, sets: tuple[str, ...] | None = None) -> Frames:
     """What a picture over shares shows: a panel for each set and order, a line for each family and score."""
 
-    def shown(figures: pd.DataFrame) -> pd.DataFrame:
+    def points(figures: pd.DataFrame) -> pd.DataFrame:
         if not len(figures) or measure not in figures:
             return pd.DataFrame()
-        told = figures[figures[measure].notna()]
+        known_rows = figures[figures[measure].notna()]
         lines = []
-        for row in (told if sets is None else told[told["set"].isin(sets)]).to_dict("records"):
+        for row in (known_rows if sets is None else known_rows[known_rows["set"].isin(sets)]).to_dict("records"):
             for order, names in TUPLES_CHOSEN.items():
                 if row["method"] not in names:
                     continue
@@ -76,68 +76,65 @@ def _along(measure: str, sets: tuple[str, ...] | None = None) -> Frames:
         frame = frame.assign(x_name="share kept, t", y_name=NAMES[measure])
         return frame[frame.groupby(["panel", "method"])["x"].transform("size") > 1]  # a point is no line
 
-    return shown
+    return points
 
 
 def _item(
     name: str,
     title: str,
-    said: str,
+    text: str,
     pairs: tuple[Pair, ...],
     measure: str = "",
     sets: tuple[str, ...] | None = None,
 ) -> Item:
     """An item of the study; with `measure` it shows that along the shares, of `sets` alone where they are given."""
 
-    def own(figures: pd.DataFrame) -> pd.DataFrame:
+    def derive(figures: pd.DataFrame) -> pd.DataFrame:
         return along_shares(figures if sets is None or not len(figures) else figures[figures["set"].isin(sets)])
 
     head = f"[sALR] {title}" if name.startswith("salr") else title
-    shows = ("curves", _along(measure, sets)) if measure else None
-    return paired(Claim(name, head, said, STUDY, pairs), own, shows)
+    shows = ("curves", _points_along(measure, sets)) if measure else None
+    return paired(Claim(name, head, text, STUDY, pairs), derive, shows)
 
 
-def _not_held(item: Item, sets: tuple[str, ...], printed: bool = False) -> Item:
-    """The item with a line for what the paper measured on sets that are not held; with `printed` beside its numbers."""
+def _not_held(item: Item, sets: tuple[str, ...], has_numbers: bool = False) -> Item:
+    """The item with a line for each set that is not held; with `has_numbers` a line for each printed number."""
 
     def table(figures: pd.DataFrame) -> pd.DataFrame:
         lines = []
-        for one in NOT_HELD:
-            if one.paper not in sets:
+        for entry in NOT_HELD:
+            if entry.paper not in sets:
                 continue
-            own = figures[figures["set"] == one.name] if len(figures) else figures
-            for method, values in TABLE_2[one.paper].items() if printed else [("all", (float("nan"),))]:
+            rows = figures[figures["set"] == entry.name] if len(figures) else figures
+            for method, values in TABLE_2[entry.paper].items() if has_numbers else [("all", (float("nan"),))]:
                 for quantity, value in zip(("thousand parameters", "seconds", "0-1 loss"), values, strict=False):
-                    lines.append(
-                        _lacking(
-                            item.name, one.paper, one.where, method, quantity if printed else "0-1 loss", value, own
-                        )
-                    )
+                    name = quantity if has_numbers else "0-1 loss"
+                    lines.append(_missing_line(item.name, entry.paper, entry.url, method, name, value, rows))
         return pd.concat([item.table(figures), pd.DataFrame(lines, columns=list(COLUMNS))], ignore_index=True)
 
     return Item(**{**vars(item), "table": table})
 
 
-def _lacking(
-    item: str, name: str, where: str, method: str, quantity: str, paper: float, own: pd.DataFrame
+def _missing_line(
+    item: str, name: str, url: str, method: str, quantity: str, paper: float, rows: pd.DataFrame
 ) -> dict[str, object]:
     """A line of a set that may not be held: the paper's number, and ours where someone has the set."""
-    found = own[own["method"] == _OURS.get(method, "")] if "error" in own else own.iloc[:0]
+    method_rows = rows[rows["method"] == _OUR_METHODS.get(method, "")] if "error" in rows else rows.iloc[:0]
     column, scale = {"thousand parameters": ("parameters", 1e-3), "seconds": ("train_seconds", 1.0)}.get(
         quantity, ("error", 1.0)
     )
-    ours = float(found.iloc[0][column]) * scale if len(found) else float("nan")
-    missing = "missing" in own and own["missing"].notna().any()
+    value = float(method_rows.iloc[0][column]) * scale if len(method_rows) else float("nan")
+    missing = "missing" in rows and rows["missing"].notna().any()
     line: dict[str, object] = {"item": item, "set": name, "method": method, "quantity": quantity, "paper": paper}
     line |= {
         "source": "printed" if paper == paper else "",
-        "ours": ours if ours == ours else "",
+        "ours": value if value == value else "",
         "sd": float("nan"),
         "splits": 0,
     }
-    known = ours == ours
-    reason = "" if known else f"not held: get it from {where}" if missing else "not computed yet"
-    return line | {"sets": int(known), "verdict": "" if known else NOT_RUN, "reason": reason}
+    is_known = value == value
+    reason = "" if is_known else f"not held: get it from {url}" if missing else "not computed yet"
+    return line | {"sets": int(is_known), "verdict": "" if is_known else NOT_RUN, "reason": reason}
 
 
 _COVERTYPE = (COVERTYPE.name,)
@@ -152,18 +149,18 @@ def _grown(
     factor: float = 1.0,
     orders: Sequence[int] = _HIGHER,
     shares: Sequence[float] = GROWN_SHARES,
-    beside: bool = False,
+    unjudged: bool = False,
 ) -> tuple[Pair, ...]:
     """A pair for each order and share: "{}" of a method takes the order; "salr" and "hsalr" are by MI."""
     return tuple(
-        Pair(measure, _name(a, order, share), _name(b, order, share), expect, factor=factor, beside=beside)
+        Pair(measure, _name(a, order, share), _name(b, order, share), expect, factor=factor, unjudged=unjudged)
         for order in orders
         for share in shares
     )
 
 
 def _name(family: str, order: int, share: float) -> str:
-    return f"alr{order} adagrad" if family == "alr" else chosen(family, order, "mi", share)
+    return f"alr{order} adagrad" if family == "alr" else selection_name(family, order, "mi", share)
 
 
 SELECTED = (
@@ -181,14 +178,14 @@ SELECTED = (
             "hsalr has less than half of the parameters and the like error; here on the sets that are held",
             (
                 *_grown("parameters", "hsalr", "salr", "less", FAR_FEWER, (2,), (0.9,)),
-                *_grown("parameters", "salr", "alr", orders=(2,), shares=(0.9,), beside=True),  # it cannot have more
+                *_grown("parameters", "salr", "alr", orders=(2,), shares=(0.9,), unjudged=True),  # it cannot have more
                 *_grown("error", "hsalr", "salr", "less", LIKE, (2,), (0.9,)),
                 *_grown("error", "hsalr", "alr", "less", LIKE, (2,), (0.9,)),
                 *_grown("train_seconds", "hsalr", "salr", "less", 1.0, (2,), (0.9,)),
             ),
         ),
         ("SUSY", "HIGGS"),
-        printed=True,
+        has_numbers=True,
     ),
     _not_held(
         _item(
@@ -230,9 +227,9 @@ SELECTED = (
             *(Pair("error", f"salr{n} cv, mean", f"salr{n} mi, mean") for n in _HIGHER),
             *(Pair("error", f"salr{n} {score} 0.9", f"alr{n} adagrad") for n in _HIGHER for score in ("mi", "cv")),
             *(
-                Pair("error", f"salr{n} mi 0.6", f"salr{n} {other} 0.6", beside=True)
+                Pair("error", f"salr{n} mi 0.6", f"salr{n} {score} 0.6", unjudged=True)
                 for n in TUPLES_CHOSEN
-                for other in ("mi-mm", "gain")
+                for score in ("mi-mm", "gain")
             ),
         ),
         "error",
@@ -254,7 +251,7 @@ SELECTED = (
         "hsalr has greatly fewer",
         (
             *_grown("parameters", "hsalr", "salr", "less", FAR_FEWER),
-            *_grown("parameters", "salr", "alr", beside=True),
+            *_grown("parameters", "salr", "alr", unjudged=True),
         ),
         "parameters",
         _COVERTYPE,
@@ -281,7 +278,7 @@ SELECTED = (
         "the lower 0-1 loss in the mean over t = 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, on more sets than chance gives",
         (
             *(Pair("error", f"salr{n} cv, mean", f"salr{n} mi, mean") for n in _HIGHER),
-            Pair("error", "salr2 cv, mean", "salr2 mi, mean", beside=True),
+            Pair("error", "salr2 cv, mean", "salr2 mi, mean", unjudged=True),
         ),
     ),
     _item(
@@ -292,7 +289,7 @@ SELECTED = (
             *_grown("parameters", "hsalr", "salr", "less", FAR_FEWER),
             *_grown("error", "hsalr", "salr", "less", LIKE),
             *(
-                Pair(measure, chosen("hsalr", n, "strong", share), _name("salr", n, share), beside=True)
+                Pair(measure, selection_name("hsalr", n, "strong", share), _name("salr", n, share), unjudged=True)
                 for measure in ("parameters", "error")
                 for n in _HIGHER
                 for share in GROWN_SHARES

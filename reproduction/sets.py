@@ -30,7 +30,7 @@ def default_folder() -> Path:
 class BenchmarkSet:
     """A set as a paper uses it.
 
-    name: ours. paper: the paper's name for it. files: the tables that make it up, one below the other. where: the page
+    name: ours. paper: the paper's name for it. files: the tables that make it up, one below the other. url: the page
     to get it from. kinds: of columns that are not what they look like (numbers that are names). group: "little" or
     "big" (over 90,000 rows), as [ALR] tells them apart. joined: beginnings of the names of columns of 0 and 1, one of
     which is 1, that are one categorical column. whole: rows with gaps are left out.
@@ -39,7 +39,7 @@ class BenchmarkSet:
     name: str
     paper: str
     files: tuple[str, ...]
-    where: str
+    url: str
     kinds: Mapping[str, str] = field(default_factory=dict)
     group: str = "little"
     joined: tuple[str, ...] = ()
@@ -47,19 +47,19 @@ class BenchmarkSet:
 
     def missing(self, folder: Path) -> list[str]:
         """Return the names of the tables that `folder` does not have."""
-        return [name for name in self.files if _found(folder, name) is None]
+        return [name for name in self.files if _find_file(folder, name) is None]
 
     def advice(self, folder: Path) -> str:
         """Return the sentence that says what is missing and where to get it."""
         names = " and ".join(f"{name}.csv" for name in self.missing(folder))
-        return f"{names} is not in {folder}: get it from {self.where}, add a header row, name the class column class"
+        return f"{names} is not in {folder}: get it from {self.url}, add a header row, name the class column class"
 
     def read(self, folder: Path) -> Dataset:
         """Return the set; raises `TableError` if a table of it is missing or cannot be read."""
         if self.missing(folder):
             raise TableError(self.advice(folder))
-        own: dict[str, Any] = dict(self.kinds)
-        parts = [read_table(_found(folder, name), name=name, **own) for name in self.files]
+        read_kinds: dict[str, Any] = dict(self.kinds)
+        parts = [read_table(_find_file(folder, name), name=name, **read_kinds) for name in self.files]
         if len(parts) == 1 and not self.joined and not self.whole:
             return parts[0]
         frame = pd.concat([part.frame for part in parts], ignore_index=True)
@@ -68,13 +68,13 @@ class BenchmarkSet:
         kinds: dict[str, Any] = dict(parts[0].kinds)
         for begin in self.joined:
             names = [name for name in kinds if name.startswith(begin)]
-            told = frame[names].astype(float).to_numpy().argmax(axis=1)
-            frame = frame.drop(columns=names).assign(**{begin: pd.Series(names).to_numpy()[told]})
+            level_index = frame[names].astype(float).to_numpy().argmax(axis=1)
+            frame = frame.drop(columns=names).assign(**{begin: pd.Series(names).to_numpy()[level_index]})
             kinds = {name: kind for name, kind in kinds.items() if name not in names} | {begin: "categorical"}
         return read_table(frame, target=parts[0].target, name=self.name, **kinds)
 
 
-def _found(folder: Path, name: str) -> Path | None:
+def _find_file(folder: Path, name: str) -> Path | None:
     return next((path for ending in ENDINGS if (path := folder / f"{name}{ending}").is_file()), None)
 
 
@@ -93,7 +93,7 @@ MIXED_SETS = (
     BenchmarkSet("spectf", "SPECFT heart data", ("spectf",), f"{_UCI}/96"),
 )
 # [DLR]'s tables, all of two classes, each once.
-CLINICAL_SETS = (*NUMERIC_SETS, *(one for one in MIXED_SETS if one.name != "monks-3-test"))
+CLINICAL_SETS = (*NUMERIC_SETS, *(entry for entry in MIXED_SETS if entry.name != "monks-3-test"))
 
 _WHOLE_HEPATITIS = BenchmarkSet("hepatitis-whole", "hepatitis", ("hepatitis",), f"{_UCI}/46", whole=True)
 # On which methods were tried otherwise; of hepatitis also the 80 rows without a gap.
@@ -101,9 +101,9 @@ OTHERWISE_SETS = (*NUMERIC_SETS, _WHOLE_HEPATITIS, *MIXED_SETS)
 # Where the paper's dlr has more than ours as printed; of hepatitis also the 80 rows without a gap.
 HELD_BACK_SETS = (
     *(
-        one
-        for one in (*NUMERIC_SETS, *MIXED_SETS)
-        if one.name in ("hepatitis", "ionosphere", "heart-cleveland", "spectf")
+        entry
+        for entry in (*NUMERIC_SETS, *MIXED_SETS)
+        if entry.name in ("hepatitis", "ionosphere", "heart-cleveland", "spectf")
     ),
     _WHOLE_HEPATITIS,
 )
@@ -149,7 +149,7 @@ def spread(sets: Sequence[BenchmarkSet], sizes: int = 7) -> tuple[BenchmarkSet, 
     for group in groups:
         draw.shuffle(group)
     turns = [[group[k] for group in groups if k < len(group)] for k in range(max(map(len, groups)))]
-    return tuple(one for turn in turns for one in draw.sample(turn, len(turn)))
+    return tuple(entry for turn in turns for entry in draw.sample(turn, len(turn)))
 
 
 LITTLE_SETS = _of_uci(_LITTLE, "little")
@@ -163,13 +163,13 @@ COVERTYPE = BenchmarkSet(
     "covertype-12", "Covtype", ("covtype-sample",), f"{_UCI}/31", group="big", joined=("Wilderness_Area", "Soil_Type")
 )
 SELECTION_SETS = (
-    *(one for name in _SMALLER.split() for one in LITTLE_SETS if one.name == name),
+    *(entry for name in _SMALLER.split() for entry in LITTLE_SETS if entry.name == name),
     COVERTYPE,
-    *(one for one in BIG_SETS if one.name in ("poker-hand-125k", "census-income", "kddcup99-10pct")),
+    *(entry for entry in BIG_SETS if entry.name in ("poker-hand-125k", "census-income", "kddcup99-10pct")),
 )
 NOT_HELD = tuple(
-    BenchmarkSet(name, paper, (name,), where, group="big")
-    for name, paper, where in (
+    BenchmarkSet(name, paper, (name,), url, group="big")
+    for name, paper, url in (
         ("susy", "SUSY", f"{_UCI}/279"),
         ("higgs", "HIGGS", f"{_UCI}/280"),
         ("activity", "Activity", f"{_UCI}/231"),

@@ -14,7 +14,7 @@ Published = Mapping[tuple[str, str], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Settings:
-    """What every study is told.
+    """Settings of every study.
 
     folder: of the sets. quick: fewer splits, smaller tables, as the sample has them. jobs: processes. keep: where
     finished cells are kept, as studies have it. kept_only: show what is kept and compute nothing. published: the rows

@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from alrviz.errors import AlrvizError
 from reproduction.kept import Progress, Row, Step, kept_rows
-from reproduction.methods import EVERY, Grid
+from reproduction.methods import ALL_METHODS, Grid
 from reproduction.sets import BenchmarkSet
 from reproduction.settings import Settings
 
@@ -44,26 +44,26 @@ def split_rows(sets: Sequence[BenchmarkSet], methods: Sequence[str], settings: S
     The first k splits are the same whatever `splits` is. A set that is missing yields one row whose "missing" says
     where to get it. Each of `settings.jobs` processes computes with one thread.
     """
-    for one in sets:
-        if one.missing(settings.folder):
-            advice = one.advice(settings.folder)
-            yield f"{one.name}: no data", [{"set": one.name, "paper_set": one.paper, "missing": advice}]
+    for entry in sets:
+        if entry.missing(settings.folder):
+            advice = entry.advice(settings.folder)
+            yield f"{entry.name}: no data", [{"set": entry.name, "paper_set": entry.paper, "missing": advice}]
             continue
-        dataset = one.read(settings.folder)
-        drawn = ShuffleSplit(splits, test_size=TEST_SHARE, random_state=0).split(dataset.X)
-        about = {"set": one.name, "paper_set": one.paper, "rows": dataset.n_rows}
+        dataset = entry.read(settings.folder)
+        draws = ShuffleSplit(splits, test_size=TEST_SHARE, random_state=0).split(dataset.X)
+        labels = {"set": entry.name, "paper_set": entry.paper, "rows": dataset.n_rows}
         steps = [
             Step(
-                f"{one.name}: split {k + 1} of {splits}", ["split", k, list(methods)], measured,
+                f"{entry.name}: split {k + 1} of {splits}", ["split", k, list(methods)], measure_split,
                 (dataset.X, dataset.y, methods, train, test, k), dataset.hash,
             )
-            for k, (train, test) in enumerate(drawn)
+            for k, (train, test) in enumerate(draws)
         ]  # fmt: skip
-        for said, rows in kept_rows(f"splits of {one.name}", steps, settings):
-            yield said, [about | row for row in rows]
+        for label, rows in kept_rows(f"splits of {entry.name}", steps, settings):
+            yield label, [labels | row for row in rows]
 
 
-def measured(
+def measure_split(
     X: pd.DataFrame, y: np.ndarray, methods: Sequence[str], train: np.ndarray, test: np.ndarray, split: int
 ) -> list[Row]:
     """Return the figures of every method on one split."""
@@ -72,14 +72,14 @@ def measured(
 
 
 def _figures(name: str, X: pd.DataFrame, y: np.ndarray, train: np.ndarray, test: np.ndarray, split: int) -> Row:
-    method = EVERY[name]
+    method = ALL_METHODS[name]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             start = time.perf_counter()
             model = method.build()
             settings = choose(model, method.grid, X.iloc[train], y[train], split) if method.grid else {}
-            chosen = time.perf_counter()
+            choice_end = time.perf_counter()
             model.set_params(**settings).fit(X.iloc[train], y[train])
             trained = time.perf_counter()
             scores = scores_of(model, X.iloc[test])
@@ -90,16 +90,16 @@ def _figures(name: str, X: pd.DataFrame, y: np.ndarray, train: np.ndarray, test:
         except (AlrvizError, ValueError, np.linalg.LinAlgError) as error:
             return {"failed": f"{type(error).__name__}: {error}"}
     truth = y[test]
-    found, counts = np.unique(y, return_counts=True)
-    positive = found[counts.argmin()]
+    labels, counts = np.unique(y, return_counts=True)
+    positive = labels[counts.argmin()]
     ranked = scores if scores.ndim == 1 else scores[:, -1]
-    two = len(found) == 2 and len(set(truth)) == 2
+    two = len(labels) == 2 and len(set(truth)) == 2
     matched = at_specificity(truth == positive, ranked if positive == model.classes_[-1] else -ranked) if two else {}
     return matched | {
         "accuracy": 100.0 * float(np.mean(predicted == truth)),
         "auc": auc(truth, scores, model.classes_),
-        "train_ms": 1e3 * (trained - chosen),
-        "choose_ms": 1e3 * (chosen - start),
+        "train_ms": 1e3 * (trained - choice_end),
+        "choose_ms": 1e3 * (choice_end - start),
         "classify_ms": 1e3 * (classified - trained),
         "settings": json.dumps(settings, sort_keys=True),
         "step_limit": any(issubclass(warning.category, ConvergenceWarning) for warning in caught),
@@ -120,7 +120,7 @@ def auc(truth: np.ndarray, scores: np.ndarray, classes: np.ndarray) -> float:
 
 
 def at_specificity(positive: np.ndarray, scores: np.ndarray, specificity: float = SPECIFICITY) -> Row:
-    """Return the figures (N,) of what is said to be positive above the lowest threshold with so much specificity.
+    """Return sensitivity, PPV, NPV and accuracy of rows (N,) at the lowest threshold with this specificity or more.
 
     PPV is 0 where no row is said to be positive.
 
@@ -128,15 +128,15 @@ def at_specificity(positive: np.ndarray, scores: np.ndarray, specificity: float 
     >>> [round(figure, 3) for figure in at_specificity(positive, scores, 0.75).values()]
     [1.0, 0.833, 0.667, 1.0, 87.5]
     """
-    others = np.sort(scores[~positive])
-    said = scores > others[int(np.ceil(specificity * len(others) - 1e-9)) - 1]
-    hit, denied, called = int((said & positive).sum()), int((~said & ~positive).sum()), int(said.sum())
+    negative_scores = np.sort(scores[~positive])
+    calls = scores > negative_scores[int(np.ceil(specificity * len(negative_scores) - 1e-9)) - 1]
+    hit, denied, called = int((calls & positive).sum()), int((~calls & ~positive).sum()), int(calls.sum())
     return {
         "sensitivity": hit / int(positive.sum()),
-        "specificity": denied / len(others),
+        "specificity": denied / len(negative_scores),
         "ppv": hit / max(called, 1),
-        "npv": denied / (len(said) - called),
-        "right": 100.0 * float(np.mean(said == positive)),
+        "npv": denied / (len(calls) - called),
+        "right": 100.0 * float(np.mean(calls == positive)),
     }
 
 
@@ -145,16 +145,16 @@ def choose(model: Pipeline, grid: Grid, X: pd.DataFrame, y: np.ndarray, seed: in
 
     Steps before the last are fitted once for all settings of the last.
     """
-    learn, held = next(StratifiedShuffleSplit(1, test_size=CHOICE_SHARE, random_state=seed).split(X, y))
+    learn, choice_rows = next(StratifiedShuffleSplit(1, test_size=CHOICE_SHARE, random_state=seed).split(X, y))
     last = model.steps[-1][0]
     late = {name: values for name, values in grid.items() if name.startswith(f"{last}__")}
     early = {name: values for name, values in grid.items() if name not in late}
-    best, chosen = -1.0, {}
+    best, best_settings = -1.0, {}
     for outer in ParameterGrid(early):
         front = clone(model).set_params(**outer)[:-1]
-        z, z_held = front.fit_transform(X.iloc[learn], y[learn]), front.transform(X.iloc[held])
+        z, z_held = front.fit_transform(X.iloc[learn], y[learn]), front.transform(X.iloc[choice_rows])
         for inner in ParameterGrid(late):
-            accuracy = clone(model).set_params(**inner)[-1].fit(z, y[learn]).score(z_held, y[held])
+            accuracy = clone(model).set_params(**inner)[-1].fit(z, y[learn]).score(z_held, y[choice_rows])
             if accuracy > best:
-                best, chosen = accuracy, {**outer, **inner}
-    return chosen
+                best, best_settings = accuracy, {**outer, **inner}
+    return best_settings

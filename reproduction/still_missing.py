@@ -24,7 +24,7 @@ Seconds = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Needed:
+class MissingFits:
     """Names of the sets without figures by expected seconds, and the law's error.
 
     seconds: if all fits make as many passes as half of those known, and if they make as many as they may; None where
@@ -38,59 +38,63 @@ class Needed:
 
 @dataclass(frozen=True)
 class _Law:
-    """Of a racer: seconds of a pass by work, what their mean is above that, passes of the median fit, and the error."""
+    """A racer's law of seconds a pass: coefficients, mean over law, passes of the median fit, |log errors|."""
 
     power: np.ndarray
-    above: float
+    mean_factor: float
     passes: float
-    apart: np.ndarray
+    residuals: np.ndarray
 
     @classmethod
-    def of(cls, known: pd.DataFrame) -> "_Law | None":
+    def fit(cls, rows: pd.DataFrame) -> "_Law | None":
         """Fit the law to rows with figures; None where too few know their work."""
-        told = known[known["work"] > 0]  # a row of before this column was has figures, and is not in the law
-        if len(told) < ENOUGH:
+        usable = rows[rows["work"] > 0]  # a row of before this column was has figures, and is not in the law
+        if len(usable) < ENOUGH:
             return None
-        passes = told["evaluations"].clip(lower=1).fillna(1)
-        seconds = np.log((told["train_seconds"] + told["classify_seconds"]) / passes).to_numpy(float)
-        works = np.log(told["work"].to_numpy(float))
+        passes = usable["evaluations"].clip(lower=1).fillna(1)
+        seconds = np.log((usable["train_seconds"] + usable["classify_seconds"]) / passes).to_numpy(float)
+        works = np.log(usable["work"].to_numpy(float))
         power = np.polyfit(works, seconds, 1)
-        apart = seconds - np.polyval(power, works)
-        return cls(power, float(np.exp(apart).mean()), float(passes.median()), np.abs(apart))
+        residuals = seconds - np.polyval(power, works)
+        return cls(power, float(np.exp(residuals).mean()), float(passes.median()), np.abs(residuals))
 
-    def seconds(self, work: float, most: int) -> np.ndarray:
-        """Return the seconds (2,) of a fit of so much work a pass, if `most` passes are allowed."""
-        of_pass = self.above * float(np.exp(np.polyval(self.power, np.log(work))))
-        return of_pass * np.array([self.passes, max(self.passes, most) if self.passes > 1 else 1])
+    def seconds(self, work: float, max_passes: int) -> np.ndarray:
+        """Return the seconds (2,) of a fit of `work` a pass, if `max_passes` passes are allowed."""
+        of_pass = self.mean_factor * float(np.exp(np.polyval(self.power, np.log(work))))
+        return of_pass * np.array([self.passes, max(self.passes, max_passes) if self.passes > 1 else 1])
 
 
-def still_missing(rows: pd.DataFrame, sets: Sequence[str], racers: Sequence[str], rounds: int) -> Needed:
+def still_missing(rows: pd.DataFrame, sets: Sequence[str], racers: Sequence[str], rounds: int) -> MissingFits:
     """Return which of `sets` lack a racer's figures, with the seconds that the missing racers need.
 
     rows: of `over_sets`, with work. rounds: of FOLDS fits each.
 
-    >>> about = {"method": "lr2 paper", "classify_seconds": 0.0, "evaluations": 10.0, "error": 0.0}
-    >>> known = [about | {"set": f"s{k}", "work": 10.0**k, "train_seconds": 10.0**k} for k in range(6)]
-    >>> new = about | {"set": "new", "work": 50.0, "train_seconds": np.nan, "error": np.nan}
-    >>> needed = still_missing(pd.DataFrame([*known, new]), ["s1", "new"], ["lr2 paper"], 2)
-    >>> few, most = needed.seconds["new"]  # 2 x 2 fits of 5 seconds a pass
-    >>> round(few), round(most), round(needed.factor, 3)
+    >>> fields = {"method": "lr2 paper", "classify_seconds": 0.0, "evaluations": 10.0, "error": 0.0}
+    >>> known = [fields | {"set": f"s{k}", "work": 10.0**k, "train_seconds": 10.0**k} for k in range(6)]
+    >>> new = fields | {"set": "new", "work": 50.0, "train_seconds": np.nan, "error": np.nan}
+    >>> missing = still_missing(pd.DataFrame([*known, new]), ["s1", "new"], ["lr2 paper"], 2)
+    >>> low, high = missing.seconds["new"]  # 2 x 2 fits of 5 seconds a pass
+    >>> round(low), round(high), round(missing.factor, 3)
     (200, 200000, 1.0)
     """
     rows = rows.reindex(columns=list(dict.fromkeys([*rows, "method", "set", "work", "error", "evaluations"])))
-    known = rows[rows["error"].notna()]
-    expected: dict[str, np.ndarray | None] = {}
-    away: list[float] = []
+    figures = rows[rows["error"].notna()]
+    seconds_by_set: dict[str, np.ndarray | None] = {}
+    residuals: list[float] = []
     for racer in racers:
-        law = _Law.of(known[known["method"] == racer]) or _Law.of(known[known["method"] == LOWER.get(racer, "")])
-        away += [] if law is None else list(law.apart)
+        law = _Law.fit(figures[figures["method"] == racer]) or _Law.fit(
+            figures[figures["method"] == LOWER.get(racer, "")]
+        )
+        residuals += [] if law is None else list(law.residuals)
         works = rows[rows["method"] == racer].groupby("set")["work"].max()
-        for name in set(sets) - set(known.loc[known["method"] == racer, "set"]):
-            so_far, work = expected.get(name, np.zeros(2)), works.get(name, np.nan)
+        for name in set(sets) - set(figures.loc[figures["method"] == racer, "set"]):
+            so_far, work = seconds_by_set.get(name, np.zeros(2)), works.get(name, np.nan)
             if law is None or so_far is None or not work > 0:
-                expected[name] = None
+                seconds_by_set[name] = None
                 continue
-            expected[name] = so_far + FOLDS * rounds * law.seconds(work, RACERS[racer].params.get("max_iter", 1))
-    told = {name: None if both is None else (float(both[0]), float(both[1])) for name, both in expected.items()}
-    by_seconds = sorted(told.items(), key=lambda one: (one[1] is None, one[1] or (0.0, 0.0), one[0]))
-    return Needed(dict(by_seconds), float(np.exp(np.quantile(away, 2 / 3))) if away else float("nan"))
+            seconds_by_set[name] = so_far + FOLDS * rounds * law.seconds(work, RACERS[racer].params.get("max_iter", 1))
+    seconds_pairs = {
+        name: None if pair is None else (float(pair[0]), float(pair[1])) for name, pair in seconds_by_set.items()
+    }
+    by_seconds = sorted(seconds_pairs.items(), key=lambda item: (item[1] is None, item[1] or (0.0, 0.0), item[0]))
+    return MissingFits(dict(by_seconds), float(np.exp(np.quantile(residuals, 2 / 3))) if residuals else float("nan"))

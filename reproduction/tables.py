@@ -18,7 +18,7 @@ from alrviz.data.read import read_table
 
 @dataclass(frozen=True)
 class MadeTable:
-    """A table that nobody has to download: its name, and what makes it."""
+    """A generated table: its name, and the function that builds it."""
 
     name: str
     build: Callable[[], Dataset] = field(repr=False)
@@ -52,7 +52,7 @@ def planted(order: int, rows: int, seed: int = 0, even: bool = False) -> MadeTab
     return MadeTable(name, build, "even" if even else "zipf")
 
 
-def covered() -> MadeTable:
+def overlap() -> MadeTable:
     """Return a table in which each of 81 distinct rows occurs with each of three classes: F has a lowest value
     without a penalty, which finite weights reach.
     """
@@ -61,7 +61,7 @@ def covered() -> MadeTable:
         rng = np.random.default_rng(0)
         cells = list(product("abc", repeat=4))
         counts = [1 + rng.multinomial(10, shares) for shares in rng.dirichlet(np.ones(3), len(cells))]
-        rows = [(*cell, k) for cell, own in zip(cells, counts, strict=True) for k in np.repeat(list("xyz"), own)]
+        rows = [(*cell, k) for cell, sizes in zip(cells, counts, strict=True) for k in np.repeat(list("xyz"), sizes)]
         return read_table(pd.DataFrame(rows, columns=[*"ABCD", "class"]), target="class", name="every row, every class")
 
     return MadeTable("every row, every class", build)

@@ -15,9 +15,9 @@ from reproduction.kept import Progress, Row, Step, kept_rows
 from reproduction.limits import drawn_lines, limit_lines
 from reproduction.settings import Settings
 
-PRINTED = {"lr": 51.3, "dlr": 89.3}
+ACCURACY = {"lr": 51.3, "dlr": 89.3}
 SIDE, EDGE = 36, 40.0  # cells of a map along an axis; the plane goes from -EDGE to EDGE
-SHOWN = 240  # points of a picture
+POINTS = 240  # points of a picture
 
 
 def toy_rows(settings: Settings) -> Progress:
@@ -26,7 +26,7 @@ def toy_rows(settings: Settings) -> Progress:
         Step(f"toy, sample {seed}", ["accuracy", seed], accuracies, (seed,))
         for seed in range(5 if settings.quick else 20)
     ]
-    steps += [Step("toy, maps", ["maps", SIDE, SHOWN], maps), Step("toy, bandwidths", ["bandwidths"], bandwidths)]
+    steps += [Step("toy, maps", ["maps", SIDE, POINTS], maps), Step("toy, bandwidths", ["bandwidths"], bandwidths)]
     yield from kept_rows("toy", steps, settings)
 
 
@@ -55,9 +55,9 @@ def maps() -> list[Row]:
     dataset = load_demo("four-gaussians", seed=0)
     X = dataset.X.to_numpy(float)
     second = np.asarray(dataset.y) == np.unique(dataset.y)[1]
-    taken = np.random.default_rng(0).permutation(len(X))[:SHOWN]
+    sample = np.random.default_rng(0).permutation(len(X))[:POINTS]
     points = [
-        [round(float(a), 1), round(float(b), 1), int(c)] for (a, b), c in zip(X[taken], second[taken], strict=True)
+        [round(float(a), 1), round(float(b), 1), int(c)] for (a, b), c in zip(X[sample], second[sample], strict=True)
     ]
     rows: list[Row] = [{"set": "toy", "method": "points", "points": points}]
     axis = -EDGE + 2 * EDGE * (np.arange(SIDE) + 0.5) / SIDE
@@ -83,30 +83,32 @@ def bandwidths() -> list[Row]:
 
 def accuracy_lines(item: str, method: str, figures: pd.DataFrame) -> pd.DataFrame:
     """Return the line of a method: how far ours is from the printed accuracy."""
-    own = figures[figures["method"] == method]["accuracy"].dropna() if "accuracy" in figures else pd.Series(dtype=float)
-    if len(own) < 2:
+    values = (
+        figures[figures["method"] == method]["accuracy"].dropna() if "accuracy" in figures else pd.Series(dtype=float)
+    )
+    if len(values) < 2:
         return limit_lines(item, pd.DataFrame())
-    mean, sd = float(own.mean()), float(own.std(ddof=1))
-    row: Row = {"set": f"toy, {len(own)} samples", "method": f"{method}: ours {mean:.1f} +- {sd:.1f} %"}
-    row |= {"quantity": f"points from the printed {PRINTED[method]} %", "above": False}
-    return limit_lines(item, pd.DataFrame([row | {"ours": abs(mean - PRINTED[method]), "limit": 2 * sd}]))
+    mean, sd = float(values.mean()), float(values.std(ddof=1))
+    row: Row = {"set": f"toy, {len(values)} samples", "method": f"{method}: ours {mean:.1f} +- {sd:.1f} %"}
+    row |= {"quantity": f"points from the printed {ACCURACY[method]} %", "above": False}
+    return limit_lines(item, pd.DataFrame([row | {"ours": abs(mean - ACCURACY[method]), "limit": 2 * sd}]))
 
 
 def settled_lines(item: str, figures: pd.DataFrame) -> pd.DataFrame:
     """Return the line of the bandwidths: the outer steps until all stay within a tenth of their last values; one draw
     of a set tells nothing (claim 15 has more).
     """
-    own = figures[figures["h"].notna()] if "h" in figures else figures.iloc[:0]
-    if not len(own):
-        return drawn_lines(item, own)
-    ours = settled(own.pivot_table(index="seen", columns="method", values="h").to_numpy(float))
-    about = {"set": "three-classes", "method": "dlr paper", "quantity": "outer steps until h stays", "above": False}
-    return drawn_lines(item, pd.DataFrame([about | {"ours": ours, "limit": 4.0}]), "their set is not given")
+    curves = figures[figures["h"].notna()] if "h" in figures else figures.iloc[:0]
+    if not len(curves):
+        return drawn_lines(item, curves)
+    steps = settled_step(curves.pivot_table(index="seen", columns="method", values="h").to_numpy(float))
+    labels = {"set": "three-classes", "method": "dlr paper", "quantity": "outer steps until h stays", "above": False}
+    return drawn_lines(item, pd.DataFrame([labels | {"ours": steps, "limit": 4.0}]), "their set is not given")
 
 
-def settled(h: np.ndarray) -> float:
+def settled_step(h: np.ndarray) -> float:
     """Return the outer steps until bandwidths (steps, columns) stay within a tenth of their last; NaN without any."""
     if not len(h):
         return float("nan")
-    away = np.abs(np.log(h / h[-1])).max(axis=1) >= np.log(1.1)
-    return float(np.flatnonzero(away).max(initial=-1) + 2)
+    is_away = np.abs(np.log(h / h[-1])).max(axis=1) >= np.log(1.1)
+    return float(np.flatnonzero(is_away).max(initial=-1) + 2)

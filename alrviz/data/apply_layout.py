@@ -34,28 +34,29 @@ def apply_layout(
         TableError: the file is no table in any of these layouts.
     """
     layout, sources = spec.layout, set(spec.sources)
-    problem: TableError | None = None
-    best: RawTable | None = None
-    for options, as_before in _candidates(layout, request.options, _encoding(data, layout)).items():
+    first_error: TableError | None = None
+    first_table: RawTable | None = None
+    for options, is_spec_layout in _candidates(layout, request.options, _encoding(data, layout)).items():
         try:
             raw = read(data, replace(request, options=options, known_layout=layout))
         except TableError as error:
-            problem = problem or error
+            first_error = first_error or error
             continue
         names = {column.name for column in raw.columns}
-        by_place = layout.is_unnamed and not options.header
-        if sources <= names and (not by_place or len(names) == len(layout.names)):
-            changes = [] if as_before or not layout.is_text else [_changes_note(layout, raw.options)]
+        matches_by_position = layout.is_unnamed and not options.header
+        if sources <= names and (not matches_by_position or len(names) == len(layout.names)):
+            changes = [] if is_spec_layout or not layout.is_text else [_changes_note(layout, raw.options)]
             return replace(raw, notes=[*changes, *notes_about(raw.notes, _ROW_CODES)])
-        best = best or raw
-    if best is None:
-        raise problem or AlrvizError("the table cannot be read")
-    if layout.is_unnamed and len(best.columns) != len(layout.names):
+        first_table = first_table or raw
+    if first_table is None:
+        raise first_error or AlrvizError("the table cannot be read")
+    if layout.is_unnamed and len(first_table.columns) != len(layout.names):
         raise TableError(
-            f"the rows have {len(best.columns)} columns, and the table that the model learned from, without names, has "
+            f"the rows have {len(first_table.columns)} columns, and the table that the model learned from, without "
+            f"names, has "
             f"{len(layout.names)}; a file like it was expected"
         )
-    return best
+    return first_table
 
 
 def _encoding(data: Buffer, layout: Layout) -> str | None:

@@ -1,5 +1,6 @@
 """Read rows by the spec of a table that was read before (`Dataset.spec`): nothing is guessed."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.data.apply_layout import apply_layout
+from alrviz.data.doubts import prefixed
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.numbers import detect_convention
 from alrviz.data.options import ReadOptions
@@ -17,7 +19,7 @@ from alrviz.data.raw import are_files, is_folder, is_in_memory, join_files, name
 from alrviz.data.source import load_bytes, sniff_format
 from alrviz.data.text import RawTable, ReadRequest, TextColumn
 from alrviz.data.values import Values, read_column, source_cells
-from alrviz.errors import listed, plural
+from alrviz.errors import TableError, TableFileError, listed, plural
 from alrviz.stop import NEVER, StopToken
 
 
@@ -56,12 +58,42 @@ def read_new_rows(
         TableError: a missing column, a column without any readable value, or no rows.
     """
     request, spec = ReadRequest(options or ReadOptions(), limits, stop), replace(spec, columns=spec.features)
-    raw = read_in_layout(named_rows(source, spec.sources), spec, request)
-    notes, counts = list(raw.notes), Counts()
-    features = match_columns(raw, spec, request.options, notes)
-    rows = apply_features(raw.columns, features, counts, stop)
+    source, counts = named_rows(source, spec.sources), Counts()
+    read = _read_files if are_files(source) and len(source) > 1 else _read_table
+    rows = read(source, spec, request, counts)
     check_counts(counts)
-    return replace(rows, notes=(*notes, *count_notes(counts)))
+    return replace(rows, notes=(*rows.notes, *count_notes(counts)))
+
+
+def _read_table(source: Any, spec: ParseSpec, request: ReadRequest, counts: Counts) -> NewRows:
+    """Return the features of one table; the numbers of readable and unreadable values are added to `counts`."""
+    raw = read_in_layout(source, spec, request)
+    notes = list(raw.notes)
+    features = match_columns(raw, spec, request.options, notes)
+    return replace(apply_features(raw.columns, features, counts, request.stop), notes=tuple(notes))
+
+
+def _read_files(paths: Sequence[Any], spec: ParseSpec, request: ReadRequest, counts: Counts) -> NewRows:
+    """Return the rows of several files as one table, as `_read_table` does; notes and errors name the file.
+
+    Files are parsed one by one: they need only the spec's columns in common, and some may be typed and others text.
+    Any other column is missing in the rows of a file that lacks it.
+    """
+    tables, notes, unread, n_rows = list[NewRows](), list[str](), dict[int, list[str]](), 0
+    for path in paths:
+        prefix = f"{os.path.basename(os.fspath(path))}: "
+        try:
+            table = _read_table(path, spec, request, counts)
+        except TableFileError:  # names the path
+            raise
+        except TableError as error:
+            raise TableError(f"{prefix}{error}", code=error.code) from error
+        tables.append(table)
+        notes += [prefixed(note, prefix) for note in table.notes]
+        unread |= {row + n_rows: values for row, values in table.unread.items()}
+        n_rows += len(table.X)
+    X = pd.concat([table.X for table in tables], ignore_index=True)
+    return NewRows(X, pd.concat([table.source_rows for table in tables], ignore_index=True), unread, tuple(notes))
 
 
 def read_by_spec(source: Any, spec: ParseSpec, request: ReadRequest) -> RawTable:
@@ -72,16 +104,16 @@ def read_by_spec(source: Any, spec: ParseSpec, request: ReadRequest) -> RawTable
     raw = read_in_layout(source, spec, request)
     notes, columns = list(raw.notes), {column.name: column for column in raw.columns}
     specs = match_columns(raw, spec, request.options, notes)
-    values, counts = list[Values](), Counts()
+    typed_columns, counts = list[Values](), Counts()
     for column_spec in specs:
         request.stop.check()
         column = columns[column_spec.source]
         column = column.filled_cells if column_spec.fill_down else column
-        read, bad = read_column(column, column_spec)
+        typed_column, is_unreadable = read_column(column, column_spec)
         # Levels that are numbers in the spec's table are compared as numbers: 1.10 is 1.1, whatever its text.
-        values.append(replace(read, texts=None) if column_spec.kind == "categorical" else read)
+        typed_columns.append(replace(typed_column, texts=None) if column_spec.kind == "categorical" else typed_column)
         if not column_spec.part:
-            parsed = read.series.to_numpy(), bad
+            parsed = typed_column.series.to_numpy(), is_unreadable
             counts[column.name] = ParseErrorCounts.count_rows(source_cells(column), column_spec, parsed, {})
     used_columns = {column.source for column in specs if column.kind != "ignore"}
     check_counts({name: count for name, count in counts.items() if name in used_columns}, "the spec's table")
@@ -89,7 +121,7 @@ def read_by_spec(source: Any, spec: ParseSpec, request: ReadRequest) -> RawTable
     if extra_names := [name for name in columns if name not in spec.sources]:
         columns_text = plural(len(extra_names), "column is", "columns are")
         notes.append(f"{columns_text} not in the spec and left out: {listed(extra_names)}")
-    return replace(raw, columns=values, notes=notes, kinds={})
+    return replace(raw, columns=typed_columns, notes=notes, kinds={})
 
 
 def match_columns(raw: RawTable, spec: ParseSpec, options: ReadOptions, notes: list[str]) -> list[ColumnSpec]:

@@ -65,16 +65,18 @@ def read_arff(data: Buffer, request: ReadRequest) -> RawTable:
     text = "\n" * data_line + "\n".join(rows)  # lines keep their numbers
     raw = read_delimited(text.encode(), replace(request, options=csv_options), width=len(attributes))
     columns = [column for column in raw.columns if isinstance(column, TextColumn)]
-    values, doubts = [], list[str]()
+    typed_columns, doubts = [], list[str]()
     for attribute, name, column in zip(attributes, names, columns, strict=True):
         request.stop.check()
-        parsed, remarks = _values(attribute, replace(column, name=name), _missing(options.for_column(name)), options)
-        values.append(parsed)
+        typed_column, remarks = _typed_column(
+            attribute, replace(column, name=name), _missing(options.for_column(name)), options
+        )
+        typed_columns.append(typed_column)
         doubts += filter(None, remarks)
     all_options = replace(
         options, encoding=encoding, delimiter=",", decimal=".", thousands="", missing=_missing(options), header=False
     )
-    return RawTable(values, all_options, [*notes, *name_notes, *raw.notes, *doubts], sort="decided")
+    return RawTable(typed_columns, all_options, [*notes, *name_notes, *raw.notes, *doubts], sort="decided")
 
 
 def _missing(options: ReadOptions) -> tuple[str, ...]:
@@ -84,40 +86,45 @@ def _missing(options: ReadOptions) -> tuple[str, ...]:
 def _header(lines: Iterator[tuple[int, str]], limits: Limits) -> tuple[list[Attribute], int]:
     """Return the declared columns, and the number of the "@data" line."""
     attributes: list[Attribute] = []
-    for number, raw in lines:
-        line = raw.strip()
-        word = line.split(None, 1)[0].lower() if line else ""
-        if word == "@attribute":
-            attributes.append(_attribute(line, number))
+    for line_number, raw_line in lines:
+        line = raw_line.strip()
+        keyword = line.split(None, 1)[0].lower() if line else ""
+        if keyword == "@attribute":
+            attributes.append(_attribute(line, line_number))
             limits.check(columns=len(attributes))
-        elif word == "@data":
+        elif keyword == "@data":
             if not attributes:
-                raise TableError(f"line {number:,} starts the data, but no @attribute came before it")
-            return attributes, number
-        elif word and not word.startswith("%") and word != "@relation":
+                raise TableError(f"line {line_number:,} starts the data, but no @attribute came before it")
+            return attributes, line_number
+        elif keyword and not keyword.startswith("%") and keyword != "@relation":
             raise TableError(
-                f"line {number:,} is {short(line)}; @relation, @attribute, @data or a comment was expected"
-                f"{nearest(word, ('@relation', '@attribute', '@data'))}"
+                f"line {line_number:,} is {short(line)}; @relation, @attribute, @data or a comment was expected"
+                f"{nearest(keyword, ('@relation', '@attribute', '@data'))}"
             )
     raise TableError("the ARFF file has no @data line; the rows were expected after it")
 
 
-def _attribute(line: str, number: int) -> Attribute:
+def _attribute(line: str, line_number: int) -> Attribute:
+    """Parse an "@attribute" line; `line_number` is for the error of an invalid one."""
     match = ATTRIBUTE.match(line)
     if not match:
-        raise TableError(f"line {number:,} is {short(line)}; '@attribute name type' was expected")
+        raise TableError(f"line {line_number:,} is {short(line)}; '@attribute name type' was expected")
     name, kind = _unquote(match[1]), match[2].strip()
     if kind.startswith("{"):
         if not kind.rstrip().endswith("}"):
-            raise TableError(f"line {number:,} opens the levels of {name!r} and does not close them with '}}'")
+            raise TableError(f"line {line_number:,} opens the levels of {name!r} and does not close them with '}}'")
         return Attribute(name, "nominal", tuple(_fields(kind.rstrip()[1:-1])))
-    word = kind.split(None, 1)[0].lower() if kind else ""
-    if word in ("numeric", "real", "integer"):
+    type_name = kind.split(None, 1)[0].lower() if kind else ""
+    if type_name in ("numeric", "real", "integer"):
         return Attribute(name, "numeric")
-    if word in ("string", "date"):
+    if type_name in ("string", "date"):
         day, month = kind.find("dd"), kind.find("MM")  # of Java's formats: "dd/MM/yyyy"
-        return Attribute(name, word, dayfirst=day < month if word == "date" and min(day, month) >= 0 else None)
-    raise TableError(f"line {number:,} gives {name!r} the type {short(kind)}; one of {', '.join(TYPES)} was expected")
+        return Attribute(
+            name, type_name, dayfirst=day < month if type_name == "date" and min(day, month) >= 0 else None
+        )
+    raise TableError(
+        f"line {line_number:,} gives {name!r} the type {short(kind)}; one of {', '.join(TYPES)} was expected"
+    )
 
 
 def _unquote(token: str) -> str:
@@ -135,13 +142,13 @@ def _fields(line: str) -> list[str]:
 def _plain_rows(lines: Iterator[tuple[int, str]], stop: StopToken) -> list[str]:
     """Return the lines behind "@data" as lines of a CSV file; comments become empty lines."""
     rows = []
-    for number, raw in lines:
-        if number % 2000 == 0:
+    for line_number, raw_line in lines:
+        if line_number % 2000 == 0:
             stop.check()
-        line = raw.strip()
+        line = raw_line.strip()
         if line.startswith("{"):
             raise TableError(
-                f"line {number:,} is a sparse row in braces, which is not read; write the rows out in full"
+                f"line {line_number:,} is a sparse row in braces, which is not read; write the rows out in full"
             )
         if line.startswith("%"):
             line = ""
@@ -153,29 +160,29 @@ def _plain_rows(lines: Iterator[tuple[int, str]], stop: StopToken) -> list[str]:
     return rows
 
 
-def _values(
+def _typed_column(
     attribute: Attribute, column: TextColumn, missing: tuple[str, ...], options: ReadOptions
 ) -> tuple[Values, list[str]]:
     """Return a column parsed by its declared type, and notes."""
-    name, declared, notes = column.name, None, list[str]()
+    name, declared_kind, notes = column.name, None, list[str]()
     present = column.without_texts(missing)
     spec = ColumnSpec(name, name, missing=missing)
     if attribute.type == "numeric" and merges(present.levels):
         notes = [digits_note(present)]
     elif attribute.type == "numeric":
-        spec, declared = replace(spec, type="number", kind="numeric"), "numeric"
+        spec, declared_kind = replace(spec, type="number", kind="numeric"), "numeric"
     elif attribute.type == "nominal":
         order = tuple(dict.fromkeys(level.strip() for level in attribute.levels))
-        spec, declared, notes = replace(spec, order=order), "categorical", _undeclared_note(attribute, present)
+        spec, declared_kind, notes = replace(spec, order=order), "categorical", _undeclared_note(attribute, present)
     elif attribute.type == "date":
         if options.dayfirst is None:
             options = replace(options, dayfirst=attribute.dayfirst)
         if (dates := parse_dates(present, options)) is not None:
             spec = replace(spec, type="date", form=dates.form, day_first=dates.day_first, pivot=dates.pivot)
             notes = list(dates.notes)
-    values, bad = read_column(column, spec)
-    check_numbers(column, bad)
-    return replace(values, declared=declared), notes
+    typed_column, is_unreadable = read_column(column, spec)
+    check_numbers(column, is_unreadable)
+    return replace(typed_column, declared=declared_kind), notes
 
 
 def _undeclared_note(attribute: Attribute, column: TextColumn) -> list[str]:
@@ -183,6 +190,6 @@ def _undeclared_note(attribute: Attribute, column: TextColumn) -> list[str]:
     undeclared = [level for level in column.levels.to_pylist() if level not in set(map(str.strip, attribute.levels))]
     if not undeclared:
         return []
-    rows = plural(column.count(undeclared), "row holds", "rows hold")
-    near = nearest(undeclared[0], attribute.levels[:1000])
-    return [f"{rows} levels of {attribute.name!r} that are not declared: {listed(undeclared)}{near}"]
+    rows_text = plural(column.count(undeclared), "row holds", "rows hold")
+    suggestion = nearest(undeclared[0], attribute.levels[:1000])
+    return [f"{rows_text} levels of {attribute.name!r} that are not declared: {listed(undeclared)}{suggestion}"]

@@ -50,18 +50,24 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
         encoding = _detect_encoding(data, stop)
         if encoding in ("latin-1", *EUROPEAN, *SCRIPTS):
             script = SCRIPTS.get(encoding) or EUROPEAN.get(encoding, "Western European")
-            noun = "words" if encoding in SCRIPTS else "accents"
+            doubtful_signs = "words" if encoding in SCRIPTS else "accents"
             other_encodings = " or ".join(candidate for candidate in EUROPEAN if candidate != encoding)
             advice = "" if encoding in SCRIPTS else f" (if they look wrong, try {other_encodings})"
-            note = f"the text is not UTF-8, so it was read as {encoding} ({script}); look at its {noun}{advice}"
+            note = (
+                f"the text is not UTF-8, so it was read as {encoding} ({script}); look at its {doubtful_signs}{advice}"
+            )
             alternative = "mac_roman" if encoding == WESTERN else WESTERN
-            words = {"read": f"{encoding} ({script})", "other": f"{alternative} ({EUROPEAN[alternative]})"}
-            notes.append(DoubtNote.with_doubt(note, DoubtCode.ENCODING, {"encoding": alternative}, (), 0, **words))
+            doubt_texts = {"read": f"{encoding} ({script})", "other": f"{alternative} ({EUROPEAN[alternative]})"}
+            notes.append(
+                DoubtNote.with_doubt(note, DoubtCode.ENCODING, {"encoding": alternative}, (), 0, **doubt_texts)
+            )
     if encoding == MIXED:
-        _, bad, first = _count_lines(data, stop)
-        are = "line is" if bad == 1 else "lines are"
-        note = f"{bad:,} {are} not UTF-8 (first in line {first:,}): stray bytes were read as {WESTERN}"
-        notes += [Note.with_code(NoteCode.STRAY_BYTES, note)] * (bad > 0)
+        _, n_bad_lines, first_bad_line = _count_lines(data, stop)
+        verb = "line is" if n_bad_lines == 1 else "lines are"
+        note = (
+            f"{n_bad_lines:,} {verb} not UTF-8 (first in line {first_bad_line:,}): stray bytes were read as {WESTERN}"
+        )
+        notes += [Note.with_code(NoteCode.STRAY_BYTES, note)] * (n_bad_lines > 0)
     if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
         data = b"".join(text.encode("utf-8", "replace") for text in _decoded(data, encoding, stop))
     else:
@@ -70,32 +76,36 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
     if data.startswith(codecs.BOM_UTF8):
         data = data[3:]
     stop.check()
-    if nulls := data.count(b"\0"):
-        if nulls > len(data) // 10:
-            text = f"{nulls:,} of {len(data):,} bytes are NUL: this is not a table, or UTF-16 without its mark; "
+    if n_nulls := data.count(b"\0"):
+        if n_nulls > len(data) // 10:
+            text = f"{n_nulls:,} of {len(data):,} bytes are NUL: this is not a table, or UTF-16 without its mark; "
             utf16 = text + "saved as UTF-8 it can be read"
             raise TableError(Sentence(text + "for the latter pass ReadOptions(encoding='utf-16-le')", utf16))
         data = data.replace(b"\0", b"")
-        notes.append(f"{nulls:,} NUL {'byte was' if nulls == 1 else 'bytes were'} removed")
+        notes.append(f"{n_nulls:,} NUL {'byte was' if n_nulls == 1 else 'bytes were'} removed")
     return data, encoding, notes
 
 
 def _detect_encoding(data: Buffer, stop: StopToken) -> str:
+    """Return the encoding of a text: by its byte order mark, else UTF-8 if it decodes, else guessed from its
+    letters.
+    """
     if data.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    head = data[:HEAD_BYTES]
-    controls = len(head) - len(head.translate(None, CONTROLS))
-    if controls > len(head) // 50:
+    first_bytes = data[:HEAD_BYTES]
+    n_controls = len(first_bytes) - len(first_bytes.translate(None, CONTROLS))
+    if n_controls > len(first_bytes) // 50:
         raise TableError(
-            f"this is binary data, not a table ({100 * controls // len(head)} % of its bytes are control characters); "
+            f"this is binary data, not a table ({100 * n_controls // len(first_bytes)} % of its bytes are control "
+            f"characters); "
             "CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected"
         )
     if _can_decode(data, "utf-8", stop):
         return "utf-8"
-    good, bad, _ = _count_lines(data, stop, max_bad=MAX_BAD_LINES)
-    return MIXED if good >= GOOD_PER_BAD * bad else _by_letters(data, stop)
+    n_good, n_bad, _ = _count_lines(data, stop, max_bad=MAX_BAD_LINES)
+    return MIXED if n_good >= GOOD_PER_BAD * n_bad else _encoding_by_letters(data, stop)
 
 
 def _count_lines(data: Buffer, stop: StopToken, max_bad: float = float("inf")) -> tuple[int, int, int]:
@@ -103,26 +113,27 @@ def _count_lines(data: Buffer, stop: StopToken, max_bad: float = float("inf")) -
 
     Counting stops at `max_bad` bad lines, unless good ones prevail.
     """
-    good = bad = first_bad = n_lines = start = 0
-    while start < len(data) and (bad < max_bad or good >= GOOD_PER_BAD * bad):
+    n_good = n_bad = first_bad_line = n_lines = start = 0
+    while start < len(data) and (n_bad < max_bad or n_good >= GOOD_PER_BAD * n_bad):
         stop.check()
         end = data.find(b"\n", start + DECODED_BYTES) + 1 or len(data)
-        lines = bytes(data[start:end]).splitlines()
-        for place, line in enumerate(lines):
+        chunk_lines = bytes(data[start:end]).splitlines()
+        for line_index, line in enumerate(chunk_lines):
             if line.isascii():
                 continue
             try:
                 line.decode()
-                good += 1
+                n_good += 1
             except UnicodeDecodeError:
-                bad += 1
-                first_bad = first_bad or n_lines + place + 1
-        n_lines += len(lines)
+                n_bad += 1
+                first_bad_line = first_bad_line or n_lines + line_index + 1
+        n_lines += len(chunk_lines)
         start = end
-    return good, bad, first_bad
+    return n_good, n_bad, first_bad_line
 
 
-def _by_letters(data: Buffer, stop: StopToken) -> str:
+def _encoding_by_letters(data: Buffer, stop: StopToken) -> str:
+    """Return the encoding of a text that is not UTF-8, in which lines beyond ASCII make the likeliest words."""
     from_bytes: Any = None  # score.py runs without charset-normalizer
     with suppress(ImportError):
         from charset_normalizer import from_bytes
@@ -131,19 +142,22 @@ def _by_letters(data: Buffer, stop: StopToken) -> str:
         if match := re.search(rb"[\x80-\xff]", data[start : start + DECODED_BYTES]):
             start_of_sample = max(start + match.start() - SAMPLE_BYTES, 0)
             break
-    lines = re.findall(rb"[^\r\n]*[\x80-\xff][^\r\n]*", data[start_of_sample : start_of_sample + HEAD_BYTES])
-    text = b"\n".join(lines)[:SAMPLE_BYTES]
-    guess = from_bytes and from_bytes(text, cp_isolation=[WESTERN, *SCRIPTS]).best()
+    lines_beyond_ascii = re.findall(
+        rb"[^\r\n]*[\x80-\xff][^\r\n]*", data[start_of_sample : start_of_sample + HEAD_BYTES]
+    )
+    sample = b"\n".join(lines_beyond_ascii)[:SAMPLE_BYTES]
+    guess = from_bytes and from_bytes(sample, cp_isolation=[WESTERN, *SCRIPTS]).best()
     is_known = guess is not None and guess.encoding in SCRIPTS and guess.coherence >= MIN_COHERENCE
     if is_known and _can_decode(data, guess.encoding, stop):
         return str(guess.encoding)
     decodable = [encoding for encoding in EUROPEAN if _can_decode(data, encoding, stop)]
-    scores = {encoding: _word_score(text.decode(encoding, "replace")) for encoding in decodable}
-    best = max(scores, key=scores.__getitem__, default="latin-1")
-    return best if scores.get(best, -1) >= 0 else WESTERN if WESTERN in scores else "latin-1"
+    scores = {encoding: _word_score(sample.decode(encoding, "replace")) for encoding in decodable}
+    best_encoding = max(scores, key=scores.__getitem__, default="latin-1")
+    return best_encoding if scores.get(best_encoding, -1) >= 0 else WESTERN if WESTERN in scores else "latin-1"
 
 
 def _can_decode(data: Buffer, encoding: str, stop: StopToken) -> bool:
+    """Return whether all of the data are text in this encoding."""
     try:
         for _ in _decoded(data, encoding, stop):
             pass
@@ -164,6 +178,7 @@ def _word_score(text: str) -> int:
 
 
 def _decoded(data: Buffer, encoding: str, stop: StopToken) -> Iterator[str]:
+    """Yield the text piece by piece; `TableError` names the first line that is not in this encoding."""
     decoder = codecs.getincrementaldecoder(encoding)()
     for start in range(0, len(data), DECODED_BYTES):
         stop.check()
@@ -171,9 +186,10 @@ def _decoded(data: Buffer, encoding: str, stop: StopToken) -> Iterator[str]:
         try:
             yield decoder.decode(piece, final=start + DECODED_BYTES >= len(data))
         except UnicodeError as error:
-            line = data.count(b"\n", 0, start + getattr(error, "start", 0)) + 1
+            line_number = data.count(b"\n", 0, start + getattr(error, "start", 0)) + 1
             reason = getattr(error, "reason", error)
             raise TableError(
-                f"the text is not {encoding}: {reason} in line {line:,}; leave the encoding open to detect it, or try "
+                f"the text is not {encoding}: {reason} in line {line_number:,}; leave the encoding open to detect "
+                f"it, or try "
                 f"{'cp1252' if encoding.startswith('utf') else 'utf-8'}"
             ) from error

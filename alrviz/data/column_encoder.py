@@ -75,8 +75,8 @@ class ColumnEncoder:
             return codes
         if isinstance(values := column.array, pd.Categorical):
             return self._codes_of(values.categories)[values.codes]  # -1 of a missing row selects the last entry
-        places, levels = as_levels(column, self.name)
-        return np.array([*map(self._levels.code, levels), self.code_of_missing], dtype=np.intp)[places]
+        level_indices, levels = as_levels(column, self.name)
+        return np.array([*map(self._levels.code, levels), self.code_of_missing], dtype=np.intp)[level_indices]
 
     def code(self, value: Any) -> int | None:
         """Return the code that `transform` gives one value; None if that depends on the dtype of its column."""
@@ -158,14 +158,14 @@ def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> 
         distinct = np.unique(numbers[~np.isnan(numbers)]) + 0.0  # makes -0.0 0.0, which is the same level
         values: Sequence[Level] = distinct.tolist()
         labels = [str(int(x)) if x % 1 == 0 and abs(x) < _MAX_WHOLE else repr(x) for x in distinct.tolist()]
-        return _finish(name, kind, labels, values, None, bool(np.isnan(numbers).any()) and keep_missing)
-    places, levels = as_levels(column, name)
+        return _make_encoder(name, kind, labels, values, None, bool(np.isnan(numbers).any()) and keep_missing)
+    level_indices, levels = as_levels(column, name)
     occurs = np.zeros(len(levels) + 1, dtype=bool)  # index -1 of a missing row is the last entry
-    occurs[places] = True
+    occurs[level_indices] = True
     present = [value for value, is_present in zip(levels, occurs, strict=False) if is_present]
     values = distinct_levels(present) if kind == "ordinal" else sorted_levels(present)
-    any_missing = bool(occurs[-1]) or "" in present
-    return _finish(name, kind, [str(value) for value in values], values, None, any_missing and keep_missing)
+    has_missing = bool(occurs[-1]) or "" in present
+    return _make_encoder(name, kind, [str(value) for value in values], values, None, has_missing and keep_missing)
 
 
 def code_intervals(numbers: np.ndarray, name: str, keep_missing: bool, cuts: np.ndarray | None) -> ColumnEncoder:
@@ -176,14 +176,17 @@ def code_intervals(numbers: np.ndarray, name: str, keep_missing: bool, cuts: np.
     present = ~np.isnan(numbers)
     keep_missing = keep_missing and not present.all()
     if cuts is None:
-        return _finish(name, "numeric", [], (), None, keep_missing)
+        return _make_encoder(name, "numeric", [], (), None, keep_missing)
     labels = interval_labels(cuts, bool((numbers[present] == np.floor(numbers[present])).all()))
-    return _finish(name, "numeric", labels, None, cuts, keep_missing)
+    return _make_encoder(name, "numeric", labels, None, cuts, keep_missing)
 
 
-def _finish(
+def _make_encoder(
     name: str, kind: str, labels: list[str], values: Sequence[Level] | None, cuts: np.ndarray | None, missing: bool
 ) -> ColumnEncoder:
+    """Return an encoder of these levels, and of a level for missing values if `missing`; `values` and `cuts` as
+    there.
+    """
     missing_code = len(labels) if missing else None
     labels = [*labels, MISSING] if missing else labels or [NO_VALUE_LABEL]
     return ColumnEncoder(name, kind, tuple(labels), cuts, missing_code, None if values is None else tuple(values))
@@ -201,11 +204,11 @@ def interval_labels(cuts: np.ndarray, whole: bool = False) -> list[str]:
     """
     if not len(cuts):
         return ["any number"]
-    ends = np.floor(cuts)
-    if whole and (np.diff(ends) > 0).all() and np.abs(ends).max() < _MAX_WHOLE:
-        last = [int(end) for end in ends]
-        inner_labels = [str(high) if high == low + 1 else f"{low + 1} to {high}" for low, high in pairwise(last)]
-        return [f"<= {last[0]}", *inner_labels, f"> {last[-1]}"]
+    whole_ends = np.floor(cuts)
+    if whole and (np.diff(whole_ends) > 0).all() and np.abs(whole_ends).max() < _MAX_WHOLE:
+        upper_ends = [int(end) for end in whole_ends]
+        inner_labels = [str(high) if high == low + 1 else f"{low + 1} to {high}" for low, high in pairwise(upper_ends)]
+        return [f"<= {upper_ends[0]}", *inner_labels, f"> {upper_ends[-1]}"]
     for digits in range(6, 18):
         texts = [f"{cut:.{digits}g}" for cut in cuts]
         if len(set(texts)) == len(texts):

@@ -172,11 +172,11 @@ def _chosen_indices(names: Sequence[str], features: Any) -> set[int]:
             raise RecipeError(f"categorical_features has an index outside 0..{len(names) - 1}: {entries.tolist()}")
         return set(entries.tolist())
     if entries.ndim == 1 and entries.dtype.kind in "OUT":
-        places = {name: j for j, name in enumerate(names)}
+        index_by_name = {name: j for j, name in enumerate(names)}
         for entry in entries:
-            if str(entry) not in places:
+            if str(entry) not in index_by_name:
                 raise RecipeError(f"categorical_features: no column {str(entry)!r}{nearest(entry, names)}")
-        return {places[str(entry)] for entry in entries}
+        return {index_by_name[str(entry)] for entry in entries}
     raise RecipeError(f"categorical_features must be names, booleans or indices, got {entries.ndim}-D {entries.dtype}")
 
 
@@ -219,12 +219,12 @@ def as_levels(column: pd.Series, name: str) -> tuple[np.ndarray, list[Level]]:
                 "number or boolean in each: make a column of each part, or text of the whole"
             )
         # pandas.factorize merges True and 1, which are two levels in a file.
-        first: dict[Any, Any] = {}
+        value_by_text: dict[Any, Any] = {}
         for value in column:
-            if isinstance(first.setdefault(level_text(value), value), str):
-                first[level_text(value)] = value
+            if isinstance(value_by_text.setdefault(level_text(value), value), str):
+                value_by_text[level_text(value)] = value
         codes, texts = pd.factorize(column.map(level_text, na_action="ignore"))
-        return codes, [as_level(first[text]) for text in texts]
+        return codes, [as_level(value_by_text[text]) for text in texts]
     codes, values = pd.factorize(column)
     return codes, [as_level(value) for value in np.asarray(values, dtype=object).tolist()]
 
@@ -244,11 +244,11 @@ def as_level(value: Any) -> Level:
 
 def distinct_levels(levels: Iterable[Level]) -> list[Level]:
     """Return the levels in their order, without those whose text occurred before, and without the empty text."""
-    first: dict[str, Level] = {}
+    level_by_text: dict[str, Level] = {}
     for level in levels:
-        first.setdefault(level_text(level), level)
-    first.pop("", None)
-    return list(first.values())
+        level_by_text.setdefault(level_text(level), level)
+    level_by_text.pop("", None)
+    return list(level_by_text.values())
 
 
 def sorted_levels(levels: Iterable[Level]) -> list[Level]:

@@ -25,17 +25,17 @@ def quantile_cuts(x: np.ndarray, n_bins: int, weights: np.ndarray | None = None)
     Cut j is the midpoint of two neighbouring values: the midpoint at which the share of the weight below is nearest to
     j/n_bins (the lower one of two), so that a frequent value at either end still gets its interval.
     """
-    values, places = np.unique(x, return_inverse=True)
+    values, value_indices = np.unique(x, return_inverse=True)
     if len(values) < 2:
         return np.empty(0)
-    weight_below = np.cumsum(np.bincount(places, weights=weights, minlength=len(values)))
-    reached = weight_below[:-1] * n_bins  # times n_bins on both sides: exact for whole weights
+    weight_below = np.cumsum(np.bincount(value_indices, weights=weights, minlength=len(values)))
+    scaled_weight_below = weight_below[:-1] * n_bins  # times n_bins on both sides: exact for whole weights
     targets = np.arange(1, n_bins) * weight_below[-1]
-    upper = np.minimum(np.searchsorted(reached, targets, side="left"), len(reached) - 1)
+    upper = np.minimum(np.searchsorted(scaled_weight_below, targets, side="left"), len(scaled_weight_below) - 1)
     lower = np.maximum(upper - 1, 0)
-    lower_is_nearer = targets - reached[lower] <= reached[upper] - targets
-    ends = np.unique(np.where(lower_is_nearer, lower, upper))
-    return np.array([midpoint(values[i], values[i + 1]) for i in ends], dtype=np.float64)
+    lower_is_nearer = targets - scaled_weight_below[lower] <= scaled_weight_below[upper] - targets
+    cut_indices = np.unique(np.where(lower_is_nearer, lower, upper))
+    return np.array([midpoint(values[i], values[i + 1]) for i in cut_indices], dtype=np.float64)
 
 
 def smooth_cuts(x: np.ndarray, y: np.ndarray, n_classes: int, n_bins: int, weights: np.ndarray) -> np.ndarray:
@@ -53,24 +53,24 @@ def smooth_cuts(x: np.ndarray, y: np.ndarray, n_classes: int, n_bins: int, weigh
         | without merging               |  .277 |       |
         | without the (C - 1) / 2 log N |  .268 |  .298 |
     """
-    values, places = np.unique(x, return_inverse=True)
-    mass, total = np.bincount(places, weights).astype(float), np.inf
+    values, value_indices = np.unique(x, return_inverse=True)
+    mass, previous_mass = np.bincount(value_indices, weights).astype(float), np.inf
     n_quantiles = QUANTILES_PER_LEVEL * n_bins
-    while mass.sum() < total:
-        total = mass.sum()
-        mass = np.minimum(mass, total / n_quantiles) if len(mass) > n_quantiles else np.ones(len(mass))
+    while mass.sum() < previous_mass:
+        previous_mass = mass.sum()
+        mass = np.minimum(mass, previous_mass / n_quantiles) if len(mass) > n_quantiles else np.ones(len(mass))
     cuts = quantile_cuts(values, n_quantiles, mass)
-    code = np.searchsorted(cuts, x, side="left")
-    counts = np.bincount(code * n_classes + y, weights, (len(cuts) + 1) * n_classes).reshape(-1, n_classes)
-    mean, noise = weights.sum() / n_bins, (n_classes - 1) / 2 * np.log(max(2.0, weights.sum()))
-    return cuts[merge_levels(counts, n_bins, mean, noise)]
+    interval = np.searchsorted(cuts, x, side="left")
+    class_weights = np.bincount(interval * n_classes + y, weights, (len(cuts) + 1) * n_classes).reshape(-1, n_classes)
+    mean_weight, noise = weights.sum() / n_bins, (n_classes - 1) / 2 * np.log(max(2.0, weights.sum()))
+    return cuts[merge_levels(class_weights, n_bins, mean_weight, noise)]
 
 
 def uniform_cuts(x: np.ndarray, n_bins: int) -> np.ndarray:
     """Return at most n_bins - 1 cuts of x (N,) into intervals of equal width; an empty one is merged with the next."""
     low, high = x.min(), x.max()
-    share = np.arange(1, n_bins) / n_bins
-    edges = np.unique(low * (1 - share) + high * share)  # never high - low, which may leave the range of floats
+    fractions = np.arange(1, n_bins) / n_bins
+    edges = np.unique(low * (1 - fractions) + high * fractions)  # never high - low, which may leave the range of floats
     edges = edges[(edges >= low) & (edges < high)]
-    sizes = np.bincount(np.searchsorted(edges, x, side="left"), minlength=len(edges) + 1)
-    return edges[sizes[:-1] > 0]
+    n_rows_by_interval = np.bincount(np.searchsorted(edges, x, side="left"), minlength=len(edges) + 1)
+    return edges[n_rows_by_interval[:-1] > 0]

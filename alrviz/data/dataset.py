@@ -60,11 +60,11 @@ class Column:
     """
 
     name: str
-    kind: str
+    kind: str  # one of `KINDS`
     guessed: bool
-    why: str
-    levels: int
-    missing: int
+    why: str  # the reason for the kind, as a clause
+    levels: int  # number of distinct values
+    missing: int  # number of rows without a value
     code: KindCode = KindCode.OTHER
 
     @property
@@ -97,8 +97,8 @@ class Dataset:
     columns: tuple[Column, ...]
     hash: str
     notes: tuple[str, ...]
-    options: ReadOptions
-    quartiles: bool
+    options: ReadOptions  # in force while reading, detected ones included
+    quartiles: bool  # whether a numeric target was cut into quartiles
     table: Table = field(compare=False)
     labels: pd.Series = field(compare=False)  # the class of each row, as a categorical of strings
     # features that alone almost determine the class, and the share of the rows whose class each determines
@@ -276,8 +276,8 @@ class Dataset:
     def __repr__(self) -> str:
         n_features, n_ignored = len(self.X.columns), list(self.kinds.values()).count("ignore")
         ignored = f" ({n_ignored} ignored)" if n_ignored else ""
-        size = f"{self.n_rows:,} rows, {n_features} columns{ignored}, {self.n_classes} classes"
-        return f"<Dataset {self.name!r}: {size} of {self.target!r}>"
+        size_text = f"{self.n_rows:,} rows, {n_features} columns{ignored}, {self.n_classes} classes"
+        return f"<Dataset {self.name!r}: {size_text} of {self.target!r}>"
 
 
 def require_dataset(value: object) -> None:
@@ -310,21 +310,23 @@ def dataset_of(
         notes.append(Note.with_code(NoteCode.TARGET, text))
     position = table.position(target)
     try:
-        classes, remarks = class_labels(table.values[position], quartiles)
+        classes, class_notes = class_labels(table.values[position], quartiles)
     except TableError as error:
         alternatives = table.other_targets(target) if is_guessed else ""
         if not alternatives:
             raise
         advice = f"; such as {alternatives}"
         raise TableError(Sentence(f"{error}{advice}", for_page(error) + advice), code=error.code) from error
-    keep = classes.notna().to_numpy()
-    n_dropped = int(len(keep) - keep.sum())
+    is_kept = classes.notna().to_numpy()
+    n_dropped = int(len(is_kept) - is_kept.sum())
     kinds = dict(kinds or {})
     _check_kinds(kinds, target, table)
-    has_weight, weight_unit = _positive_weights(table, {**table.stated_kinds, **kinds}, keep, notes)
-    if is_guessed and MAX_DROPPED_SHARE * len(keep) < n_dropped < len(keep):
+    has_weight, weight_unit = _positive_weights(table, {**table.stated_kinds, **kinds}, is_kept, notes)
+    if is_guessed and MAX_DROPPED_SHARE * len(is_kept) < n_dropped < len(is_kept):
         alternatives = table.other_targets(target)
-        text = f"column {target!r} ({reason}) has no value on {n_dropped:,} of {len(keep):,} rows, which would be left "
+        text = (
+            f"column {target!r} ({reason}) has no value on {n_dropped:,} of {len(is_kept):,} rows, which would be left "
+        )
         advice = f", such as {alternatives}" if alternatives else ""
         raise TableError(
             Sentence(
@@ -333,16 +335,16 @@ def dataset_of(
             )
         )
     if n_dropped:
-        remainder = f", {len(keep) - n_dropped:,} are left" if n_dropped > MAX_DROPPED_SHARE * len(keep) else ""
-        rows = plural(n_dropped, "row without a class was", "rows without a class were")
-        notes.append(f"{rows} dropped{remainder}")
-    notes += remarks
-    keep = keep & has_weight
-    classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
+        remainder = f", {len(is_kept) - n_dropped:,} are left" if n_dropped > MAX_DROPPED_SHARE * len(is_kept) else ""
+        rows_text = plural(n_dropped, "row without a class was", "rows without a class were")
+        notes.append(f"{rows_text} dropped{remainder}")
+    notes += class_notes
+    is_kept = is_kept & has_weight
+    classes = classes[is_kept].reset_index(drop=True).cat.remove_unused_categories()
     notes += check_labels(target, classes, table.limits)
     notes += no_answer_doubt(target, classes, table.options)
-    values = table.values if keep.all() else tuple(column.select_rows(keep) for column in table.values)
-    return _build(table, target, classes, values, kinds, bool(quartiles), notes, stop, is_guessed, weight_unit)
+    kept_columns = table.values if is_kept.all() else tuple(column.select_rows(is_kept) for column in table.values)
+    return _build(table, target, classes, kept_columns, kinds, bool(quartiles), notes, stop, is_guessed, weight_unit)
 
 
 def _positive_weights(
@@ -360,17 +362,20 @@ def _positive_weights(
             f"column {name!r} has the weight {weights[row]:g} in row {row + 1:,}; expected none below 0, "
             f"or another kind, such as {name}='numeric'"
         )
-    positive = weights[has_class & (weights > 0)]
-    if not len(positive):
+    positive_weights = weights[has_class & (weights > 0)]
+    if not len(positive_weights):
         raise TableError(f"column {name!r} has no weight above 0 in a row with a class; one at least was expected")
-    if n_dropped := int(has_class.sum()) - len(positive):
+    if n_dropped := int(has_class.sum()) - len(positive_weights):
         notes.append(f"{plural(n_dropped, 'row')} of weight 0, or without a weight, dropped")
-    if (positive == np.floor(positive)).all():
-        notes.append(f"rows count as often as {name!r} says: {positive.sum():,.0f} in all, of {len(positive):,} rows")
+    if (positive_weights == np.floor(positive_weights)).all():
+        notes.append(
+            f"rows count as often as {name!r} says: {positive_weights.sum():,.0f} in all, of "
+            f"{len(positive_weights):,} rows"
+        )
         return weights > 0, 1.0
-    mean = float(positive.mean())
+    mean = float(positive_weights.mean())
     notes.append(
-        f"rows are weighed by {name!r}, divided by its mean of {mean:.4g}: they count as {len(positive):,} rows"
+        f"rows are weighed by {name!r}, divided by its mean of {mean:.4g}: they count as {len(positive_weights):,} rows"
     )
     return weights > 0, mean
 
@@ -387,35 +392,40 @@ def _build(
     is_guessed: bool,
     weight_unit: float,
 ) -> Dataset:
-    columns, series = [], {}
+    """Return the data set of rows that all have a class; `kinds` are those given, `is_guessed` is about the target."""
+    columns, series_by_name = [], {}
     specs: list[ColumnSpec] = []
-    counts = counts_column([column.series for column in values if not column.is_derived])
+    counts_name = counts_column([column.series for column in values if not column.is_derived])
     for column in values:
         stop.check()
         if column.name == target:
             description = Column(target, "target", is_guessed, "the class to predict", len(classes.cat.categories), 0)
-            parsed, spec = column.series, column.spec or spec_of_typed(column)
+            parsed_series, spec = column.series, column.spec or spec_of_typed(column)
         else:
-            description, parsed, spec = _feature_column(column, kinds.get(column.name), table, notes)
-            if description.guessed and column.name == counts:
+            description, parsed_series, spec = _feature_column(column, kinds.get(column.name), table, notes)
+            if description.guessed and column.name == counts_name:
                 reason = "counts of cases? no combination of the other columns occurs twice"
                 description = replace(description, kind="ignore", why=reason, code=KindCode.COUNT)
-        specs.append(replace(spec, kind=description.kind, order=_unnatural_order(parsed, description.kind)))
+        specs.append(replace(spec, kind=description.kind, order=_unnatural_order(parsed_series, description.kind)))
         columns.append(description)
-        series[column.name] = parsed
-    features = {column.name: series[column.name] for column in columns if column.kind in FEATURE_KINDS}
+        series_by_name[column.name] = parsed_series
+    features = {column.name: series_by_name[column.name] for column in columns if column.kind in FEATURE_KINDS}
     n_repeats = int(repeated_rows(pd.DataFrame(features), classes.cat.codes.to_numpy()).sum()) if features else 0
     if n_repeats and not repeat_by_nature(pd.DataFrame(features)):
         repeated = "are duplicates of earlier ones" if n_repeats > 1 else "is a duplicate of an earlier one"
-        repeat = f"{n_repeats:,} of {len(classes):,} rows {repeated} in all columns used; "
-        repeat += "a random split may have such rows on both sides "
+        repeat_text = f"{n_repeats:,} of {len(classes):,} rows {repeated} in all columns used; "
+        repeat_text += "a random split may have such rows on both sides "
         notes.append(
-            Sentence(f"{repeat}(split_by(repeats='once') drops them)", f'{repeat}("Split rows" can drop them)')
+            Sentence(
+                f"{repeat_text}(split_by(repeats='once') drops them)", f'{repeat_text}("Split rows" can drop them)'
+            )
         )
     digests = []
     for description in columns:
         stop.check()
-        digests.append(digest_series(classes if description.kind == "target" else series[description.name], stop))
+        digests.append(
+            digest_series(classes if description.kind == "target" else series_by_name[description.name], stop)
+        )
     suspects = find_leaks(features, classes, stop)
     notes += filter(None, [leaks_note(suspects)])
     notes += column_notes(columns)
@@ -424,7 +434,7 @@ def _build(
         notes.append("no column is left to predict from; change a kind from 'ignore'")
     dataset = Dataset(
         name=table.name,
-        frame=pd.DataFrame(series),
+        frame=pd.DataFrame(series_by_name),
         target=target,
         columns=tuple(columns),
         hash=combine([(column.name, column.kind) for column in columns], digests),
@@ -457,17 +467,17 @@ def _feature_column(
 
     A note is added if the file states a kind that the column cannot have.
     """
-    stated = table.stated_kinds.get(column.name)
+    stated_kind = table.stated_kinds.get(column.name)
     if given_kind is not None:
         return _column_of_kind(column, given_kind, "as you said", table)
-    if stated not in (None, "target"):
+    if stated_kind not in (None, "target"):
         try:
-            return _column_of_kind(column, stated, "as the file states", table)
+            return _column_of_kind(column, stated_kind, "as the file states", table)
         except TableError as error:
             notes.append(f"the kind that the file states was not used: {error}")
-    n_levels, missing = column.series.nunique(), int(column.series.isna().sum())
-    guess = guess_kind(column, n_levels=n_levels, n_present=len(column.series) - missing, limits=table.limits)
-    description = Column(column.name, guess.kind, True, guess.why, n_levels, missing, guess.code)
+    n_levels, n_missing = column.series.nunique(), int(column.series.isna().sum())
+    guess = guess_kind(column, n_levels=n_levels, n_present=len(column.series) - n_missing, limits=table.limits)
+    description = Column(column.name, guess.kind, True, guess.why, n_levels, n_missing, guess.code)
     return description, column.series, column.spec or spec_of_typed(column)
 
 
@@ -485,18 +495,19 @@ def _column_of_kind(column: Values, kind: str, reason: str, table: Table) -> tup
         text = text_of(series)
         missing_texts = missing_among_numbers(spec.missing, table.given_options)
         spec = decide_number(text, table.options, missing_texts, fill_down=spec.fill_down)
-        series, bad = read_values(text, spec)
-        check_numbers(text, bad, spec.decimal)
+        series, is_unreadable = read_values(text, spec)
+        check_numbers(text, is_unreadable, spec.decimal)
     if kind == "categorical" and column.texts is not None:  # codes: 1.10 is not 1.1, 1E5 not 100000
         spec = ColumnSpec(column.name, column.name, missing=spec.missing, fill_down=spec.fill_down)
         series, _ = read_values(column.texts, spec)
-    n_levels, missing = series.nunique(), int(series.isna().sum())
+    n_levels, n_missing = series.nunique(), int(series.isna().sum())
     if kind in ("categorical", "ordinal"):
         check_levels(column.name, n_levels, table.limits)
-    return Column(column.name, kind, False, reason, n_levels, missing), series, spec
+    return Column(column.name, kind, False, reason, n_levels, n_missing), series, spec
 
 
 def _check_kinds(kinds: Mapping[str, str], target: str, table: Table) -> None:
+    """Raise `TableError` for an unknown column or kind, a second target, or a role of several columns."""
     for name, kind in kinds.items():
         table.position(name)
         if kind not in KINDS:
@@ -530,19 +541,21 @@ _GUESS_NOTES: dict[tuple[KindCode, ...], str] = {
 
 def column_notes(columns: Sequence[Column]) -> list[str]:
     """Return a sentence for each group of columns with the same noteworthy guess, such as ignored ids."""
-    guessed, names = [column for column in columns if column.guessed], {column.name for column in columns}
-    groups = {text: [column.name for column in guessed if column.code in codes] for codes, text in _GUESS_NOTES.items()}
+    guessed, all_names = [column for column in columns if column.guessed], {column.name for column in columns}
+    names_by_text = {
+        text: [column.name for column in guessed if column.code in codes] for codes, text in _GUESS_NOTES.items()
+    }
     dates = [column.name for column in guessed if column.code == KindCode.DATES]
     for name in dates:
-        parts = [part for part in ("year", "month", "weekday", "hour") if f"{name} {part}" in names]
-        noun = "dates" if "weekday" in parts else "months"
-        groups.setdefault(f"of {noun} and split into {', '.join(parts)}", []).append(name)
-    groups["of dates that may order the rows (kind 'time': models of earlier rows judge later ones)"] = dates
-    groups["with one value only"] = [
+        part_names = [part for part in ("year", "month", "weekday", "hour") if f"{name} {part}" in all_names]
+        noun = "dates" if "weekday" in part_names else "months"
+        names_by_text.setdefault(f"of {noun} and split into {', '.join(part_names)}", []).append(name)
+    names_by_text["of dates that may order the rows (kind 'time': models of earlier rows judge later ones)"] = dates
+    names_by_text["with one value only"] = [
         column.name for column in columns if column.levels == 1 and not column.missing and column.kind in FEATURE_KINDS
     ]
     return [
         f"{plural(len(members), 'column is', 'columns are')} {text}: {listed(members)}"
-        for text, members in groups.items()
+        for text, members in names_by_text.items()
         if members
     ]

@@ -110,8 +110,8 @@ def parse_dates(
     levels = column.levels
     if len(levels) == 0:
         return None
-    digits = DATE_FORMS[EIGHT_DIGITS]
-    is_digits = all_match(levels[:FIRST_SAMPLE], digits) and all_match(levels, digits)
+    digits_pattern = DATE_FORMS[EIGHT_DIGITS]
+    is_digits = all_match(levels[:FIRST_SAMPLE], digits_pattern) and all_match(levels, digits_pattern)
     if is_digits and len(levels) < MIN_DIGIT_DATES and not DATE_NAME.search(column.name.lower()):
         return None
     forms = [EIGHT_DIGITS] if is_digits else _usual_forms(levels, SPLIT_DATE_FORMS)
@@ -138,28 +138,28 @@ def parse_dates(
     stray = tuple(levels.filter(pa.array(np.isnat(days_by_order[chosen_order]))).to_pylist())
     if stray and (options_here.missing is not None or not are_few(column, stray, LEVELS_PER_STRAY_DATE)):
         return None
-    words_of_order, words_of_other = ("day", "month") if chosen_order else ("month", "day")
-    read = f"dates in {column.name!r} are read {words_of_order} first, as "
+    order_text, other_order_text = ("day", "month") if chosen_order else ("month", "day")
+    note_start = f"dates in {column.name!r} are read {order_text} first, as "
     if len(fitting) > 1 and day_first is None:
-        read += f"{levels[0].as_py()!r} can be read both ways; "
+        note_start += f"{levels[0].as_py()!r} can be read both ways; "
         note = Sentence(
-            read + f"options=ReadOptions(dayfirst={not chosen_order}) reads them {words_of_other} first",
-            read + f'"How it was read", "Order of dates" has the other way, {words_of_other} first',
+            note_start + f"options=ReadOptions(dayfirst={not chosen_order}) reads them {other_order_text} first",
+            note_start + f'"How it was read", "Order of dates" has the other way, {other_order_text} first',
         )
         change = {"columns": {column.name: {"dayfirst": not chosen_order}}}
-        words = {
-            "read": f"{words_of_order} first",
-            "other": f"{words_of_other} first",
+        doubt_texts = {
+            "read": f"{order_text} first",
+            "other": f"{other_order_text} first",
             "such": repr(levels[0].as_py()),
         }
-        notes.append(DoubtNote.with_doubt(note, DoubtCode.DAY_OR_MONTH, change, [column.name], 0, **words))
+        notes.append(DoubtNote.with_doubt(note, DoubtCode.DAY_OR_MONTH, change, [column.name], 0, **doubt_texts))
     elif day_first is not None and chosen_order != day_first:
         fits_alone = np.isnat(days_by_order[day_first]) & ~np.isnat(days_by_order[chosen_order])
-        notes.append(read + f"{levels[int(fits_alone.argmax())].as_py()!r} is no date {words_of_other} first")
+        notes.append(note_start + f"{levels[int(fits_alone.argmax())].as_py()!r} is no date {other_order_text} first")
     if len(two_digits):
         notes.append(_years_note(column, short_years, pivot, in_doubt=options_here.pivot is None))
-    values = np.append(days_by_order[chosen_order], NO_DATE)
-    series = pd.Series(values[column.codes], name=column.name)
+    dates_of_levels = np.append(days_by_order[chosen_order], NO_DATE)
+    series = pd.Series(dates_of_levels[column.codes], name=column.name)
     return Dates(series, form, chosen_order if is_ambiguous else day_first, tuple(notes), pivot, stray)
 
 
@@ -171,16 +171,18 @@ def notes_on_dates(column: TextColumn, dates: Dates, missing: Sequence[str]) -> 
 
 def _usual_forms(levels: pa.Array, patterns: Mapping[str, str]) -> list[str]:
     """Return the forms that at least a quarter of sampled texts have, the commonest first."""
-    places = np.unique(np.arange(FORM_SAMPLE) * SAMPLE_STRIDE % len(levels))
-    sample = levels.take(pa.array(places)).to_pylist()
-    counts = {}
+    sampled_indices = np.unique(np.arange(FORM_SAMPLE) * SAMPLE_STRIDE % len(levels))
+    sample = levels.take(pa.array(sampled_indices)).to_pylist()
+    n_matches_by_form = {}
     for form, text in patterns.items():
         search = python_regex(text).search
         if any(map(search, sample[:FIRST_LEVELS])):  # a column of words fails here
-            count = sum(map(bool, map(search, sample)))
-            if count > MIN_FORM_SHARE * len(sample) and (form != "m/y" or count == len(sample)):  # 1.2000 is a number
-                counts[form] = count
-    return sorted(counts, key=counts.__getitem__, reverse=True)
+            n_matches = sum(map(bool, map(search, sample)))
+            if n_matches > MIN_FORM_SHARE * len(sample) and (
+                form != "m/y" or n_matches == len(sample)
+            ):  # 1.2000 is a number
+                n_matches_by_form[form] = n_matches
+    return sorted(n_matches_by_form, key=n_matches_by_form.__getitem__, reverse=True)
 
 
 def _sentinel_notes(column: TextColumn, dates: Dates, missing: Sequence[str]) -> list[str]:
@@ -209,14 +211,14 @@ def _sentinel_notes(column: TextColumn, dates: Dates, missing: Sequence[str]) ->
 def _years_note(column: TextColumn, years: np.ndarray, pivot: int, *, in_doubt: bool) -> str:
     """Return the note on two-digit years (L,): a doubt if another pivot is plausible and changes any of them."""
     note = f"years of two digits in {column.name!r} are read as {_years_of(pivot)}"
-    latest = datetime.date.today().year % 100
-    other_pivot = PIVOT if pivot != PIVOT else latest + 1
+    latest_year = datetime.date.today().year % 100
+    other_pivot = PIVOT if pivot != PIVOT else latest_year + 1
     is_moved = (years >= min(pivot, other_pivot)) & (years < max(pivot, other_pivot))
     if not in_doubt or not is_moved.any():
         return note
     change = {"columns": {column.name: {"pivot": other_pivot}}}
-    words = {"read": _years_of(pivot), "other": _years_of(other_pivot)}
-    return DoubtNote.with_doubt(note, DoubtCode.TWO_DIGIT_YEARS, change, [column.name], 0, **words)
+    doubt_texts = {"read": _years_of(pivot), "other": _years_of(other_pivot)}
+    return DoubtNote.with_doubt(note, DoubtCode.TWO_DIGIT_YEARS, change, [column.name], 0, **doubt_texts)
 
 
 def _years_of(pivot: int) -> str:
@@ -262,12 +264,12 @@ def split_pairs(column: TextColumn) -> dict[str, pd.Series] | None:
     levels = column.levels
     if len(levels) < MIN_PAIRS or not all_match(levels, TIME_FORMS["first of two"]):
         return None
-    first, second = (hours_of(levels, form) for form in PAIR_FORMS)
-    if np.mean(first <= second) > MAX_REVERSED or first.max() > MAX_PRESSURE or second.min() < MIN_PRESSURE:
+    systolic, diastolic = (hours_of(levels, form) for form in PAIR_FORMS)
+    if np.mean(systolic <= diastolic) > MAX_REVERSED or systolic.max() > MAX_PRESSURE or diastolic.min() < MIN_PRESSURE:
         return None
-    if min(len(set(first)), len(set(second))) < MIN_PAIRS:
+    if min(len(set(systolic)), len(set(diastolic))) < MIN_PAIRS:
         return None
     return {
         form: pd.Series(np.append(numbers, np.nan)[column.codes], name=column.name)
-        for form, numbers in zip(PAIR_FORMS, (first, second), strict=True)
+        for form, numbers in zip(PAIR_FORMS, (systolic, diastolic), strict=True)
     }

@@ -43,14 +43,14 @@ def read_delimited(data: Buffer, request: ReadRequest, width: int | None = None)
     """
     options, stop = request.options, request.stop
     data, encoding, notes = to_utf8(data, options.encoding, stop)
-    start, end, stated_delimiter = _edges(data)
-    data, comment, comment_notes = _without_comments(data, start, options.comment)
+    content_start, content_end, stated_delimiter = _edges(data)
+    data, comment, comment_notes = _without_comments(data, content_start, options.comment)
     notes += comment_notes
-    start, end, _ = _edges(data)
+    content_start, content_end, _ = _edges(data)
     if options.skip_rows is not None:
-        start = max(_line_start(data, 0, options.skip_rows), start if options.skip_rows == 0 else 0)
-        start = min(start, end)
-    sample = _sample(data, start, end)
+        content_start = max(_line_start(data, 0, options.skip_rows), content_start if options.skip_rows == 0 else 0)
+        content_start = min(content_start, content_end)
+    sample = _sample(data, content_start, content_end)
     if not sample.strip():
         raise TableError(
             "the table is empty; a row of names and at least one row of values were expected", code=EMPTY_TABLE
@@ -64,36 +64,47 @@ def read_delimited(data: Buffer, request: ReadRequest, width: int | None = None)
         notes.append(
             DoubtNote.with_doubt(note, DoubtCode.DELIMITER, change, read=repr(delimiter), other=repr(second_delimiter))
         )
-    lines_before = _lines_between(data, 0, start)
+    lines_before = _lines_between(data, 0, content_start)
     repaired = close_quotes(data, delimiter, stop)
     data = repaired.data
     if repaired.lines:
         notes.append(quotes_note(len(repaired.lines), repaired.lines[0] + 1))
-        start, end = _line_start(data, 0, lines_before), _edges(data)[1]  # repaired lines before the table are longer
-        sample = _sample(data, start, end)
-    rows, places = _parsed_rows(sample, delimiter)
+        content_start, content_end = (
+            _line_start(data, 0, lines_before),
+            _edges(data)[1],
+        )  # repaired lines before the table are longer
+        sample = _sample(data, content_start, content_end)
+    rows, n_lines_before = _parsed_rows(sample, delimiter)
     request.limits.check(columns=max(map(len, rows)))
     if options.delimiter is None and options.skip_rows is None and request.known_layout is None:
         refuse_prose(rows[:HEAD_ROWS])
 
     def tail_from(n_titles: int) -> tuple[int, list[list[str]], list[int]]:
-        return _last_rows_of(data, _line_start(data, start, places[n_titles]), end, delimiter)
+        return _last_rows_of(data, _line_start(data, content_start, n_lines_before[n_titles]), content_end, delimiter)
 
     region = find_table(
-        rows, lambda n_titles: tail_from(n_titles)[1], request, width=width, is_whole=end - start <= DETECTION_BYTES
+        rows,
+        lambda n_titles: tail_from(n_titles)[1],
+        request,
+        width=width,
+        is_whole=content_end - content_start <= DETECTION_BYTES,
     )
-    first_line = _line_start(data, start, places[region.n_titles])
+    first_line = _line_start(data, content_start, n_lines_before[region.n_titles])
     n_footer = region.n_footer if options.skip_footer is None else options.skip_footer
-    table_end = end
+    table_end = content_end
     if region.n_footer:
         tail_start, _, tail_places = tail_from(region.n_titles)
         table_end = _line_start(data, tail_start, tail_places[-region.n_footer])
-        n_footer = _lines_between(data, table_end, end) + 1
+        n_footer = _lines_between(data, table_end, content_end) + 1
     elif n_footer:
-        line_ends = [line.end() for line in LINE_END.finditer(data, first_line, end)]
-        table_end = line_ends[-min(n_footer, len(line_ends))] if line_ends else end
-    begin = _line_start(data, start, places[region.first_row]) if region.first_row < len(rows) else table_end
-    columns, row_notes = _parse(data, (begin, table_end), delimiter, len(region.names.names), request)
+        line_ends = [line.end() for line in LINE_END.finditer(data, first_line, content_end)]
+        table_end = line_ends[-min(n_footer, len(line_ends))] if line_ends else content_end
+    values_start = (
+        _line_start(data, content_start, n_lines_before[region.first_row])
+        if region.first_row < len(rows)
+        else table_end
+    )
+    columns, row_notes = _parse(data, (values_start, table_end), delimiter, len(region.names.names), request)
     in_force = replace(
         options,
         encoding=encoding,
@@ -114,22 +125,26 @@ def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Bu
     """
     if comment == "" or (comment is None and data[start : start + 1] != b"#"):
         return data, "", []
-    mark = re.escape((comment or "#").encode("utf-8"))
-    head = re.match(rb"(?:[ \t]*" + mark + rb"[^\r\n]*\r?\n)+", data[start : start + DETECTION_BYTES])
+    mark_pattern = re.escape((comment or "#").encode("utf-8"))
+    comment_block = re.match(rb"(?:[ \t]*" + mark_pattern + rb"[^\r\n]*\r?\n)+", data[start : start + DETECTION_BYTES])
     names_line = b""
-    if head is not None:
-        last_comment = head[0].splitlines()[-1]
-        row = data[start + head.end() : start + head.end() + DETECTION_BYTES].partition(b"\n")[0]
-        if any(row.count(d) and row.count(d) == last_comment.count(d) for d in (b",", b";", b"\t", b"|")):
+    if comment_block is not None:
+        last_comment = comment_block[0].splitlines()[-1]
+        next_line = data[start + comment_block.end() : start + comment_block.end() + DETECTION_BYTES].partition(b"\n")[
+            0
+        ]
+        if any(next_line.count(d) and next_line.count(d) == last_comment.count(d) for d in (b",", b";", b"\t", b"|")):
             names_line = last_comment
     elif comment is None:
         return data, "", []  # a single line: a name that begins with "#"
-    blanked, n_comments = re.subn(rb"(?m)^[ \t]*" + mark + rb"[^\r\n]*", b"", bytes(data[start:]))
+    blanked, n_comments = re.subn(rb"(?m)^[ \t]*" + mark_pattern + rb"[^\r\n]*", b"", bytes(data[start:]))
     result = bytes(data[:start]) + blanked
-    if names_line and head is not None:  # put it back on its blanked line
-        place = start + len(re.sub(rb"[^\r\n]", b"", head[0].rstrip(b"\r\n")))
+    if names_line and comment_block is not None:  # put it back on its blanked line
+        position = start + len(re.sub(rb"[^\r\n]", b"", comment_block[0].rstrip(b"\r\n")))
         bare = names_line.lstrip(b"# ")  # unless the mark is a name itself
-        result = result[:place] + (names_line if bare[:1] in (b",", b";", b"\t", b"|", b"") else bare) + result[place:]
+        result = (
+            result[:position] + (names_line if bare[:1] in (b",", b";", b"\t", b"|", b"") else bare) + result[position:]
+        )
         n_comments -= 1
     lines_text = plural(n_comments, "line that starts", "lines that start")
     note = Note.with_code(NoteCode.LEFT_OUT, f"{lines_text} with {comment or '#'!r} left out")
@@ -138,76 +153,78 @@ def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Bu
 
 def _parsed_rows(sample: str, delimiter: str, max_rows: int = 10 * HEAD_ROWS) -> tuple[list[list[str]], list[int]]:
     """Return the first `max_rows` rows of a text that are not blank, and the number of lines before each."""
-    rows, places, n_before = [], [], 0
+    rows, n_lines_before, n_lines_read = [], [], 0
     reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
     try:
         for row in reader:
             if row and (len(row) > 1 or row[0].strip()):
                 rows.append(row)
-                places.append(n_before)
-            n_before = reader.line_num
+                n_lines_before.append(n_lines_read)
+            n_lines_read = reader.line_num
             if len(rows) >= max_rows:
                 break
     except csv.Error as error:
         if not rows:
             raise TableError(f"the first row cannot be read ({error}); a row of names was expected") from error
-    return rows, places
+    return rows, n_lines_before
 
 
-def _line_start(data: Buffer, start: int, lines: int) -> int:
+def _line_start(data: Buffer, start: int, n_lines: int) -> int:
     """Return the position of the line that follows after so many lines."""
-    for _, end in zip(range(lines), LINE_END.finditer(data, start), strict=False):
-        start = end.end()
+    for _, line_end in zip(range(n_lines), LINE_END.finditer(data, start), strict=False):
+        start = line_end.end()
     return start
 
 
 def _lines_between(data: Buffer, start: int, end: int) -> int:
+    """Return the number of line ends in data[start:end]."""
     return sum(1 for _ in LINE_END.finditer(data, start, end))
 
 
 def _last_rows_of(data: Buffer, start: int, end: int, delimiter: str) -> tuple[int, list[list[str]], list[int]]:
     """Return the position of the last rows, these rows, and the number of lines between it and each of them."""
-    begin = max(start, end - TAIL_BYTES)
-    if begin > start:
-        begin = data.find(b"\n", begin, end) + 1 or start
-    return begin, *last_rows(bytes(data[begin:end]).decode("utf-8", "replace"), delimiter)
+    tail_start = max(start, end - TAIL_BYTES)
+    if tail_start > start:
+        tail_start = data.find(b"\n", tail_start, end) + 1 or start
+    return tail_start, *last_rows(bytes(data[tail_start:end]).decode("utf-8", "replace"), delimiter)
 
 
 def last_rows(tail: str, delimiter: str) -> tuple[list[list[str]], list[int]]:
     """Return the last rows of the end of a text, and the number of its lines before each of them."""
     if not tail.strip() or tail.count('"') % 2:
         return [], []
-    rows, places = _parsed_rows(tail, delimiter, len(tail))
-    return rows[-3 * HEAD_ROWS :], places[-3 * HEAD_ROWS :]
+    rows, n_lines_before = _parsed_rows(tail, delimiter, len(tail))
+    return rows[-3 * HEAD_ROWS :], n_lines_before[-3 * HEAD_ROWS :]
 
 
 def _edges(data: Buffer) -> tuple[int, int, str | None]:
     """Return start and end of the table, without blank lines around it, and the delimiter of Excel's `sep=` line."""
-    head = re.match(rb"(?:[ ]*\r?\n)*(?:sep=(.)\r?\n)?(?:[ ]*\r?\n)*", data, re.IGNORECASE)
-    start = head.end() if head else 0
+    prefix = re.match(rb"(?:[ ]*\r?\n)*(?:sep=(.)\r?\n)?(?:[ ]*\r?\n)*", data, re.IGNORECASE)
+    start = prefix.end() if prefix else 0
     end = len(data)
     while end > start and data[end - 1] in b" \r\n\x1a":
         end -= 1
-    mark = head[1] if head else None
-    return start, end, mark.decode("latin-1") if mark and mark not in b'"\r\n' and mark < b"\x80" else None
+    byte = prefix[1] if prefix else None
+    return (start, end, byte.decode("latin-1") if byte and byte not in b'"\r\n' and byte < b"\x80" else None)
 
 
 def _sample(data: Buffer, start: int, end: int) -> str:
+    """Return the first lines of data[start:end], from which the layout is detected: complete ones, and at least one."""
     first_line_end = data.find(b"\n", start, start + MAX_HEADER_LENGTH)
     # The names of 45,000 columns fill 256 kB.
     n_bytes = max(DETECTION_BYTES, DETECTION_LINES * (first_line_end - start))
-    stop = min(end, start + n_bytes)
-    if stop < end:
-        cut = max(data.rfind(b"\n", start, stop), data.rfind(b"\r", start, stop))
-        if cut < 0:
-            line_end = data.find(b"\n", stop, start + MAX_HEADER_LENGTH)
-            cut = line_end if line_end >= 0 else min(end, start + MAX_HEADER_LENGTH)
-            if cut == start + MAX_HEADER_LENGTH and cut < end:
+    sample_end = min(end, start + n_bytes)
+    if sample_end < end:
+        last_line_end = max(data.rfind(b"\n", start, sample_end), data.rfind(b"\r", start, sample_end))
+        if last_line_end < 0:
+            line_end = data.find(b"\n", sample_end, start + MAX_HEADER_LENGTH)
+            last_line_end = line_end if line_end >= 0 else min(end, start + MAX_HEADER_LENGTH)
+            if last_line_end == start + MAX_HEADER_LENGTH and last_line_end < end:
                 raise TableError(
                     f"the first line is longer than {MAX_HEADER_LENGTH:,} characters; a row of names was expected"
                 )
-        stop = cut
-    return data[start:stop].decode("utf-8", "replace")
+        sample_end = last_line_end
+    return data[start:sample_end].decode("utf-8", "replace")
 
 
 def detect_delimiter(sample: str) -> tuple[str, str]:
@@ -216,31 +233,33 @@ def detect_delimiter(sample: str) -> tuple[str, str]:
     In a tie the one with more fields wins. The first line decides, because names rarely contain commas and numbers with
     a decimal comma always do. If none of `DELIMITERS` cuts it, single spaces are tried, for rows of numbers or levels.
     """
-    bare = re.sub(r'(?:(?<=[,;\t|\n])|^)"(?:[^"]|"")*"', "q", sample)
-    lines = [line for line in bare.splitlines() if line.strip()][:200]
-    for titles in range(min(MAX_TITLE_LINES, max(1, len(lines) - 2))):  # title lines may contain any delimiter
-        delimiter, second, share = _best_delimiter(lines[titles:])
-        if titles and delimiter == " ":
+    unquoted = re.sub(r'(?:(?<=[,;\t|\n])|^)"(?:[^"]|"")*"', "q", sample)
+    lines = [line for line in unquoted.splitlines() if line.strip()][:200]
+    for n_titles in range(min(MAX_TITLE_LINES, max(1, len(lines) - 2))):  # title lines may contain any delimiter
+        delimiter, second_delimiter, even_share = _best_delimiter(lines[n_titles:])
+        if n_titles and delimiter == " ":
             continue
-        if share > (0.5 if titles == 0 else 0.8):
-            return delimiter, second
+        if even_share > (0.5 if n_titles == 0 else 0.8):
+            return delimiter, second_delimiter
     return _best_delimiter(lines)[:2]
 
 
 def _best_delimiter(lines: list[str]) -> tuple[str, str, float]:
     """Return the best delimiter, one nearly as good or "", and the share of lines with as many fields as the first."""
-    best, best_score, shares = "", (0.0, 0), dict[str, float]()
+    best_delimiter, best_score, shares = "", (0.0, 0), dict[str, float]()
     for delimiter in (*DELIMITERS, " "):
-        counts = Counter(line.count(delimiter) for line in lines)
-        fields = lines[0].count(delimiter) + 1
-        share = counts[fields - 1] / len(lines)
-        wins = not best and _is_spaced(lines) if delimiter == " " else (round(share, 2), fields) > best_score
-        if fields > 1 and wins:
-            best, best_score = delimiter, (round(share, 2), fields)
-        if fields > 1 and delimiter != " ":
+        n_lines_by_count = Counter(line.count(delimiter) for line in lines)
+        n_fields = lines[0].count(delimiter) + 1
+        share = n_lines_by_count[n_fields - 1] / len(lines)
+        wins = (
+            not best_delimiter and _is_spaced(lines) if delimiter == " " else (round(share, 2), n_fields) > best_score
+        )
+        if n_fields > 1 and wins:
+            best_delimiter, best_score = delimiter, (round(share, 2), n_fields)
+        if n_fields > 1 and delimiter != " ":
             shares[delimiter] = share
-    rivals = [d for d, share in shares.items() if d != best and share >= NEARLY_EQUAL * best_score[0]]
-    return best or ",", max(rivals, key=shares.__getitem__, default=""), best_score[0]
+    rivals = [d for d, share in shares.items() if d != best_delimiter and share >= NEARLY_EQUAL * best_score[0]]
+    return best_delimiter or ",", max(rivals, key=shares.__getitem__, default=""), best_score[0]
 
 
 def _is_spaced(lines: list[str]) -> bool:
@@ -263,10 +282,10 @@ def _has_columns(rows: list[list[str]]) -> bool:
 
 
 def _parse(
-    data: Buffer, edges: tuple[int, int], delimiter: str, n_columns: int, request: ReadRequest
+    data: Buffer, span: tuple[int, int], delimiter: str, n_columns: int, request: ReadRequest
 ) -> tuple[list[TextColumn], list[str]]:
     """Return the unnamed columns of the text between two positions, and notes on uneven rows."""
-    content = pa.py_buffer(data).slice(edges[0], edges[1] - edges[0])
+    content = pa.py_buffer(data).slice(span[0], span[1] - span[0])
     if len(content) <= DETECTION_BYTES and not any(end in content.to_pybytes() for end in (b"\n", b"\r")):
         content = pa.py_buffer(content.to_pybytes() + b"\n")  # pyarrow ignores a line without an end
     block = BLOCK_BYTES
@@ -286,15 +305,15 @@ def _parse(
                 ) from error
             block *= 8
             uneven = UnevenRows(n_columns, delimiter)
-    lines_before = data.count(b"\n", 0, edges[0])
+    lines_before = data.count(b"\n", 0, span[0])
     notes = uneven.check(
         sum(batch.num_rows for batch in batches),
         lambda record: f"line {_line_of(content, record + 1, delimiter, lines_before, request.stop):,}",
     )
     columns = []
-    for place in range(n_columns):
+    for column_index in range(n_columns):
         request.stop.check()
-        chunks = pa.chunked_array([batch.column(place) for batch in batches])
+        chunks = pa.chunked_array([batch.column(column_index) for batch in batches])
         joined = chunks.unify_dictionaries().combine_chunks()
         joined = joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
         columns.append(TextColumn("", joined.indices.to_numpy(zero_copy_only=False), joined.dictionary))
@@ -302,13 +321,14 @@ def _parse(
 
 
 def _parse_blocks(content: pa.Buffer, uneven: UnevenRows, block: int, request: ReadRequest) -> list[pa.RecordBatch]:
-    batches, rows = [empty_batch(uneven.width)], 0
+    """Return the rows in batches of `block` bytes; the limit on rows is checked after each."""
+    batches, n_rows = [empty_batch(uneven.width)], 0
     source = pa.BufferReader(content)
     for batch in record_batches(source, uneven, block) if len(content) else ():
         request.stop.check()
         request.stop.report(PARSE_SHARE * source.tell() / len(content))
-        rows += batch.num_rows
-        request.limits.check(rows, uneven.width)
+        n_rows += batch.num_rows
+        request.limits.check(n_rows, uneven.width)
         batches.append(batch)
     return batches
 
@@ -317,13 +337,13 @@ def _line_of(content: pa.Buffer, record: int, delimiter: str, lines_before: int,
     """Return the line at which a record starts; pyarrow counts records, from 1, and no blank lines."""
     lines = io.TextIOWrapper(pa.BufferReader(content), encoding="utf-8", errors="replace", newline="")
     reader = csv.reader(lines, delimiter=delimiter)
-    records, line = 0, 1
+    n_records, line = 0, 1
     with suppress(csv.Error):
         for row in reader:
-            if records % 1000 == 0:
+            if n_records % 1000 == 0:
                 stop.check()
-            records += bool(row)
-            if records == record and row:
+            n_records += bool(row)
+            if n_records == record and row:
                 break
             line = reader.line_num + 1
     return lines_before + line

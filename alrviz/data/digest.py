@@ -19,13 +19,13 @@ PIECE_BYTES = 1 << 22  # hashed between two checks of the stop token
 def digest_series(series: pd.Series, stop: StopToken) -> str:
     """Return the hexadecimal SHA-256 of one column's content, without its name."""
     if isinstance(series.dtype, pd.CategoricalDtype):
-        head, values = _levels_and_codes(series)
+        kind_text, values = _levels_and_codes(series)
     elif pd.api.types.is_datetime64_any_dtype(series.dtype):
-        head, values = "date", series.to_numpy(dtype="datetime64[us]").view(np.int64)
+        kind_text, values = "date", series.to_numpy(dtype="datetime64[us]").view(np.int64)
     else:
-        head, values = "number", series.to_numpy(dtype=np.float64)
+        kind_text, values = "number", series.to_numpy(dtype=np.float64)
         values = np.where(np.isnan(values), np.nan, values) + 0.0  # all NaNs alike, and -0.0 as 0.0
-    digest = hashlib.sha256(head.encode("utf-8"))
+    digest = hashlib.sha256(kind_text.encode("utf-8"))
     content = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False).data.cast("B")
     for start in range(0, len(content), PIECE_BYTES):
         stop.check()

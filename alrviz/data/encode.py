@@ -234,14 +234,14 @@ class Encoder:
         """
         codes = self.transform(X, stop=stop)
         numbers = self.numbers(X)
-        labels, places = class_codes(y, codes.shape[1])
-        code_by_label = {label: place for place, label in enumerate(self.classes_.tolist())}
+        labels, label_indices = class_codes(y, codes.shape[1])
+        code_by_label = {label: code for code, label in enumerate(self.classes_.tolist())}
         if unknown := [label for label in labels.tolist() if label not in code_by_label]:
             raise TableError(f"class {unknown[0]!r} is not among the training classes {_label_list(self.classes_)}")
         lookup = [code_by_label[label] for label in labels.tolist()]
         return Encoded(
             codes=codes,
-            y=np.array(lookup, dtype=np.int32)[places],
+            y=np.array(lookup, dtype=np.int32)[label_indices],
             weights=row_weights(sample_weight, codes.shape[1]),
             levels=self.levels_,
             classes=self.classes_,
@@ -256,11 +256,11 @@ class Encoder:
         names, columns, has_names = table_columns(X)
         expected_names = self.names_
         if has_names and self.named_:
-            by_name = dict(zip(names, columns, strict=True))
-            if absent_names := [name for name in expected_names if name not in by_name]:
-                name, count = absent_names[0], len(absent_names)
-                raise TableError(f"no column {name!r} in the table{nearest(name, names)} ({count} not found)")
-            return [by_name[name] for name in expected_names]
+            column_by_name = dict(zip(names, columns, strict=True))
+            if absent_names := [name for name in expected_names if name not in column_by_name]:
+                name, n_absent = absent_names[0], len(absent_names)
+                raise TableError(f"no column {name!r} in the table{nearest(name, names)} ({n_absent} not found)")
+            return [column_by_name[name] for name in expected_names]
         if len(columns) != len(expected_names):
             raise TableError(f"the table has {len(columns)} columns, training had {len(expected_names)}")
         return columns
@@ -350,14 +350,14 @@ def class_codes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     labels = np.asarray(y)
     if labels.shape != (n_rows,):
         raise TableError(f"y must have one class per row, shape ({n_rows},), got {labels.shape}")
-    places, distinct = pd.factorize(labels)
-    if (places < 0).any():
-        raise TableError(f"y has no class in row {int((places < 0).argmax())}; drop such rows")
+    label_indices, distinct = pd.factorize(labels)
+    if (label_indices < 0).any():
+        raise TableError(f"y has no class in row {int((label_indices < 0).argmax())}; drop such rows")
     try:
-        classes, order = np.unique(np.asarray(distinct), return_inverse=True)
+        classes, class_of_label = np.unique(np.asarray(distinct), return_inverse=True)
     except TypeError as error:
         raise TableError(f"classes must be all numbers or all text, got {_label_list(distinct)}") from error
-    return classes, order[places]
+    return classes, class_of_label[label_indices]
 
 
 def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
@@ -371,12 +371,13 @@ def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
         raise TableError("sample_weight must be finite and not negative")
     if not (weights > 0).any():
         raise TableError("sample_weight is zero for every row: nothing is left")
-    low, high = WEIGHT_SUM_RANGE
+    min_sum, max_sum = WEIGHT_SUM_RANGE
     with np.errstate(over="ignore"):
-        total = weights.sum()
-    if not low <= total <= high:
+        weight_sum = weights.sum()
+    if not min_sum <= weight_sum <= max_sum:
         raise TableError(
-            f"sample_weight sums to {total:.3g}; from {low:g} to {high:g} products of counts stay numbers: divide the "
+            f"sample_weight sums to {weight_sum:.3g}; from {min_sum:g} to {max_sum:g} products of counts stay "
+            f"numbers: divide the "
             "weights by their mean"
         )
     return weights

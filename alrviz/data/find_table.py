@@ -79,16 +79,18 @@ class TableRegion:
         `notes` are put before the region's own.
         """
         names, name_notes = clean_names(self.names.names, numbered=not self.names.n_rows)
-        tables = [
+        named_columns = [
             TextColumn.from_codes(name, c.codes, c.levels, c.is_number) for name, c in zip(names, columns, strict=True)
         ]
-        tables, beside_notes = largest_table(tables, self.names.names)
-        tables, stacked_notes = join_stacked(tables, self.title, stop) if self.names.n_rows else (tables, [])
-        rows_kept, total_notes = drop_subtotals(tables)
-        is_parted = bool(beside_notes or stacked_notes) or rows_kept is not tables
-        kinds = {names[place]: kind for place, kind in self.names.kinds.items()}
+        named_columns, beside_notes = largest_table(named_columns, self.names.names)
+        named_columns, stacked_notes = (
+            join_stacked(named_columns, self.title, stop) if self.names.n_rows else (named_columns, [])
+        )
+        kept_columns, total_notes = drop_subtotals(named_columns)
+        is_parted = bool(beside_notes or stacked_notes) or kept_columns is not named_columns
+        kinds = {names[column_index]: kind for column_index, kind in self.names.kinds.items()}
         notes = [*notes, *self.notes, *beside_notes, *stacked_notes, *total_notes, *name_notes]
-        return RawTable(rows_kept, in_force, notes, sheets, self.names.first, "text", kinds, is_stacked=is_parted)
+        return RawTable(kept_columns, in_force, notes, sheets, self.names.first, "text", kinds, is_stacked=is_parted)
 
 
 def find_table(
@@ -123,16 +125,18 @@ def find_table(
     if is_whole:
         rows = rows[: max(1, len(rows) - n_footer)]
     names = read_names(rows[:HEAD_ROWS], width, request, declared=declared)
-    return TableRegion(n_titles, names, n_footer, _line(head[n_titles - 1]) if n_titles else "", [*notes, *names.notes])
+    return TableRegion(
+        n_titles, names, n_footer, _row_text(head[n_titles - 1]) if n_titles else "", [*notes, *names.notes]
+    )
 
 
 def omitted_rows_note(rows: Rows, position: str = "behind the table") -> Note:
     """Return the note on rows before or behind the table that were left out."""
-    text = f"{plural(len(rows), 'line')} {position} left out: {listed([_line(row) for row in rows], 3)}"
+    text = f"{plural(len(rows), 'line')} {position} left out: {listed([_row_text(row) for row in rows], 3)}"
     return Note.with_code(NoteCode.LEFT_OUT, text)
 
 
-def _line(row: Sequence[str]) -> str:
+def _row_text(row: Sequence[str]) -> str:
     return " ".join(cell.strip() for cell in row if cell.strip())
 
 
@@ -148,31 +152,31 @@ def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tupl
         return columns, []
     masks: list[np.ndarray] = []
     for column in columns:
-        place = pc.index(column.levels, column.name).as_py()
-        if place < 0:
+        code_of_name = pc.index(column.levels, column.name).as_py()
+        if code_of_name < 0:
             return columns, []
-        masks.append(column.codes == place)
+        masks.append(column.codes == code_of_name)
         if not np.array_equal(masks[0], masks[-1]):  # the column's name is also one of its values
             return columns, []
     stop.check()
-    starts, is_title = np.flatnonzero(masks[0]), masks[0].copy()
+    name_rows, is_title = np.flatnonzero(masks[0]), masks[0].copy()
     is_bare = np.logical_and.reduce([column.is_empty for column in columns[1:]])  # a title, or nothing
     has_text = ~columns[0].is_empty
     titles = [title]
-    for start in starts:
-        begin = start
-        while begin > 0 and is_bare[begin - 1]:
-            begin -= 1
-        is_title[begin:start] = True
-        rows = begin + np.flatnonzero(has_text[begin:start])
+    for name_row in name_rows:
+        title_row = name_row
+        while title_row > 0 and is_bare[title_row - 1]:
+            title_row -= 1
+        is_title[title_row:name_row] = True
+        rows = title_row + np.flatnonzero(has_text[title_row:name_row])
         titles.append(columns[0].levels[int(columns[0].codes[rows[-1]])].as_py() if len(rows) else "")
     joined = [replace(column.select_rows(~is_title), n_trimmed=column.n_trimmed) for column in columns]
-    repeats = plural(len(starts), "row that repeats", "rows that repeat")
-    notes = [Note.with_code(NoteCode.LEFT_OUT, f"{repeats} the names left out")]
+    repeats_text = plural(len(name_rows), "row that repeats", "rows that repeat")
+    notes = [Note.with_code(NoteCode.LEFT_OUT, f"{repeats_text} the names left out")]
     if len(set(filter(None, titles))) > 1:
-        part = np.searchsorted(starts, np.flatnonzero(~is_title))
+        table_of_row = np.searchsorted(name_rows, np.flatnonzero(~is_title))
         name = TITLE_NAMES[any(column.name == TITLE_NAMES[0] for column in columns)]
-        joined.insert(0, TextColumn.from_values(name, [titles[k] or None for k in part]))
+        joined.insert(0, TextColumn.from_values(name, [titles[k] or None for k in table_of_row]))
         note = f"{len(titles):,} tables under one another were joined; their titles are the column {name!r}"
         notes.append(Note.with_code(NoteCode.STACKED, note))
     return joined, notes
@@ -190,32 +194,35 @@ def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[st
     n_rows = len(columns[0].codes) if columns else 0
     if len(columns) < 2 or n_rows < MIN_ROWS:
         return columns, []
-    place = np.full(n_rows, -1)  # column of the label of a total
+    label_column = np.full(n_rows, -1)  # column of the label of a total
     for k, column in enumerate(columns[:MAX_LABEL_COLUMNS]):
         if len(column.levels) > MAX_LABELS:
             continue
         matches = pc.match_substring_regex(column.levels, SUBTOTAL_LABEL).to_numpy(zero_copy_only=False)
-        place[np.append(matches, False)[column.codes]] = k
-    is_named = place >= 0
+        label_column[np.append(matches, False)[column.codes]] = k
+    is_named = label_column >= 0
     rows = np.flatnonzero(is_named)
     if not 0 < len(rows) <= MAX_SUBTOTAL_SHARE * n_rows:
         return columns, []
-    numbers, empty = list(map(_rough_numbers, columns)), np.array([column.is_empty for column in columns])
-    is_total, start = np.zeros(n_rows, dtype=bool), 0
+    numbers_by_column, is_empty = list(map(_rough_numbers, columns)), np.array([column.is_empty for column in columns])
+    is_total, sum_start = np.zeros(n_rows, dtype=bool), 0
     for row in rows.tolist():
-        places = [k for k in range(place[row] + 1, len(columns)) if not empty[k, row]]
-        sums = [(values := numbers[k]) is not None and _is_sum(values, row, start, is_named) for k in places]
+        number_columns = [k for k in range(label_column[row] + 1, len(columns)) if not is_empty[k, row]]
+        sums = [
+            (values := numbers_by_column[k]) is not None and _is_sum(values, row, sum_start, is_named)
+            for k in number_columns
+        ]
         # A single sum may be chance if the row has no empty cell.
-        if all(sums) and len(sums) >= (1 if empty[:, row].any() else 2):
-            is_total[row], start = True, row + 1
+        if all(sums) and len(sums) >= (1 if is_empty[:, row].any() else 2):
+            is_total[row], sum_start = True, row + 1
     notes = list[str]()
     if n_totals := int(is_total.sum()):
-        first = f"the first is data row {int(is_total.argmax()) + 1:,}"
-        text = f"{plural(n_totals, 'row of totals', 'rows of totals')} amid the others left out: {first}"
+        first_text = f"the first is data row {int(is_total.argmax()) + 1:,}"
+        text = f"{plural(n_totals, 'row of totals', 'rows of totals')} amid the others left out: {first_text}"
         notes.append(Note.with_code(NoteCode.LEFT_OUT, text))
         columns = [replace(column.select_rows(~is_total), n_trimmed=column.n_trimmed) for column in columns]
     is_kept = is_named & ~is_total
-    if (n_kept := int(is_kept.sum())) and empty[:, is_kept].any(axis=0).all():  # full rows have a level of that name
+    if (n_kept := int(is_kept.sum())) and is_empty[:, is_kept].any(axis=0).all():  # full rows have a level of that name
         notes.append(f"{plural(n_kept, 'row is', 'rows are')} named like totals, but are no sums of those above: kept")
     return columns, notes
 
@@ -233,12 +240,12 @@ def _rough_numbers(column: TextColumn) -> np.ndarray | None:
     return None
 
 
-def _is_sum(numbers: np.ndarray, row: int, start: int, is_named: np.ndarray) -> bool:
-    """Return whether a row's number is the sum of the rows above, from `start` or from 0, without other totals."""
-    for first in (start, 0):
-        parts = numbers[first:row][~is_named[first:row]]
-        parts = parts[~np.isnan(parts)]
-        if len(parts) > 1 and parts.any() and np.isclose(numbers[row], parts.sum(), rtol=1e-4, atol=1e-9):
+def _is_sum(numbers: np.ndarray, row: int, sum_start: int, is_named: np.ndarray) -> bool:
+    """Return whether a row's number is the sum of the rows above, from `sum_start` or from 0, without other totals."""
+    for first_row in (sum_start, 0):
+        summands = numbers[first_row:row][~is_named[first_row:row]]
+        summands = summands[~np.isnan(summands)]
+        if len(summands) > 1 and summands.any() and np.isclose(numbers[row], summands.sum(), rtol=1e-4, atol=1e-9):
             return True
     return False
 
@@ -251,22 +258,22 @@ def largest_table(columns: list[TextColumn], names: Sequence[str]) -> tuple[list
 
     A column without name and values separates them, unless all have the same number of rows; `names` are the file's.
     """
-    gaps = [place for place, column in enumerate(columns) if not names[place].strip() and column.is_empty.all()]
+    gaps = [j for j, column in enumerate(columns) if not names[j].strip() and column.is_empty.all()]
     edges = [-1, *gaps, len(columns)]
-    parts = [range(start + 1, end) for start, end in pairwise(edges) if end - start > 2]
-    if not gaps or len(parts) < 2 or any(not names[place].strip() for part in parts for place in part):
+    ranges = [range(start + 1, end) for start, end in pairwise(edges) if end - start > 2]
+    if not gaps or len(ranges) < 2 or any(not names[j].strip() for table in ranges for j in table):
         return columns, []
     heights = []
-    for part in parts:
-        has_text = ~np.logical_and.reduce([columns[place].is_empty for place in part])
+    for table in ranges:
+        has_text = ~np.logical_and.reduce([columns[j].is_empty for j in table])
         heights.append(int(np.flatnonzero(has_text).max(initial=-1)) + 1)
     if len(set(heights)) == 1:
         return columns, []
-    best = max(range(len(parts)), key=lambda k: heights[k] * len(parts[k]))
-    other_names = [columns[place].name for k, part in enumerate(parts) for place in part if k != best]
-    rows = slice(0, heights[best])
-    result = [columns[place].select_rows(rows) for place in parts[best]]
-    text = f"{len(parts)} tables side by side: the largest was read, and {listed(other_names)} were left out"
+    largest = max(range(len(ranges)), key=lambda k: heights[k] * len(ranges[k]))
+    other_names = [columns[j].name for k, table in enumerate(ranges) for j in table if k != largest]
+    kept_rows = slice(0, heights[largest])
+    result = [columns[j].select_rows(kept_rows) for j in ranges[largest]]
+    text = f"{len(ranges)} tables side by side: the largest was read, and {listed(other_names)} were left out"
     return result, [Note.with_code(NoteCode.LEFT_OUT, text)]
 
 
@@ -276,8 +283,8 @@ def largest_table(columns: list[TextColumn], names: Sequence[str]) -> tuple[list
 def group_label_doubts(columns: Sequence[TextColumn]) -> list[str]:
     """Return a doubt for each of the first columns that has values only in the first row of each group."""
     notes: list[str] = []
-    full = any((column.codes >= 0).all() for column in columns)
-    for column in columns[:MAX_LABEL_COLUMNS] if full else ():
+    has_full_column = any((column.codes >= 0).all() for column in columns)
+    for column in columns[:MAX_LABEL_COLUMNS] if has_full_column else ():
         rows = np.flatnonzero(column.codes >= 0)
         n_empty = len(column.codes) - len(rows)
         labels = column.codes[rows]

@@ -92,6 +92,7 @@ def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | Text
 
 
 def _naive_dates(series: pd.Series, notes: list[str]) -> pd.Series:
+    """Return dates in UTC without a time zone; a note counts those that no calendar has."""
     dates = pd.to_datetime(series, errors="coerce", utc=True).dt.tz_localize(None).astype("datetime64[us]")
     n_lost = int((dates.isna() & series.notna()).sum())
     if n_lost:
@@ -111,12 +112,13 @@ def _from_numbers(name: str, series: pd.Series) -> Values | TextColumn:
 
 
 def _from_objects(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:
+    """Return a column of Python objects as numbers, dates or booleans if all are, else as texts."""
     has_text_dtype = isinstance(series.dtype, pd.StringDtype | pd.ArrowDtype)
     if not has_text_dtype:
         values = series.to_numpy(dtype=object)
-        gaps = np.array([isinstance(value, Decimal) and value.is_nan() for value in values], dtype=bool)
-        if gaps.any():  # a signalling Decimal NaN raises at every comparison
-            series = pd.Series(np.where(gaps, None, values), dtype=object, name=name)
+        is_missing = np.array([isinstance(value, Decimal) and value.is_nan() for value in values], dtype=bool)
+        if is_missing.any():  # a signalling Decimal NaN raises at every comparison
+            series = pd.Series(np.where(is_missing, None, values), dtype=object, name=name)
     kind = "string" if has_text_dtype else pd.api.types.infer_dtype(series, skipna=True)
     if kind in ("decimal", "floating", "integer", "mixed-integer-float"):
         if float_loss(series):
@@ -132,14 +134,16 @@ def _from_objects(name: str, series: pd.Series, notes: list[str]) -> Values | Te
             return TextColumn.from_arrow(name, texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts)
         except (pa.ArrowException, UnicodeError):  # a lone surrogate, which UTF-8 cannot encode: converted below
             pass
-    gaps = series.isna().to_numpy()
+    is_missing = series.isna().to_numpy()
     values = series.to_numpy(dtype=object)
-    texts = [None if gap else _text(value) for value, gap in zip(values, gaps, strict=True)]
-    nested = sum(isinstance(value, NESTED) for value in values)
-    if nested:
-        notes.append(f"{nested:,} cells of {name!r} hold several values, such as a list: the text of all is the level")
-    _note_merged(name, [value for value, gap in zip(values, gaps, strict=True) if not gap], texts, notes)
-    return TextColumn.from_values(name, texts, np.array(list(map(_is_number, values)), dtype=bool) & ~gaps)
+    texts = [None if is_gap else _text(value) for value, is_gap in zip(values, is_missing, strict=True)]
+    n_nested = sum(isinstance(value, NESTED) for value in values)
+    if n_nested:
+        notes.append(
+            f"{n_nested:,} cells of {name!r} hold several values, such as a list: the text of all is the level"
+        )
+    _note_merged(name, [value for value, is_gap in zip(values, is_missing, strict=True) if not is_gap], texts, notes)
+    return TextColumn.from_values(name, texts, np.array(list(map(_is_number, values)), dtype=bool) & ~is_missing)
 
 
 def _is_number(value: object) -> bool:
@@ -169,6 +173,7 @@ def _note_merged(name: str, values: Sequence[object], texts: Sequence[str | None
 
 
 def _text(value: object) -> str:
+    """Return an object's text as a level: that of a number is its shortest, bytes are decoded."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
@@ -179,15 +184,17 @@ def _text(value: object) -> str:
 
 
 def _numbers(name: str, series: pd.Series) -> pd.Series:
-    values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-    infinite = np.flatnonzero(np.isinf(values))
-    if len(infinite):
+    """Return a column as int64 if all numbers are whole, else as float64; `TableError` for infinities."""
+    numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    infinite_rows = np.flatnonzero(np.isinf(numbers))
+    if len(infinite_rows):
         raise TableError(
-            f"column {name!r} is {short(float(values[infinite[0]]))} in data row {infinite[0] + 1:,}; infinities are "
+            f"column {name!r} is {short(float(numbers[infinite_rows[0]]))} in data row {infinite_rows[0] + 1:,}; "
+            f"infinities are "
             "not allowed: correct the value, or make it missing"
         )
-    whole = np.isfinite(values).all() and (np.abs(values) < 2**53).all() and (values == np.floor(values)).all()
-    return pd.Series(values.astype(np.int64) if whole else values, name=name)
+    are_whole = np.isfinite(numbers).all() and (np.abs(numbers) < 2**53).all() and (numbers == np.floor(numbers)).all()
+    return pd.Series(numbers.astype(np.int64) if are_whole else numbers, name=name)
 
 
 def _from_categorical(name: str, series: pd.Series, notes: list[str]) -> Values:
@@ -200,13 +207,16 @@ def _from_categorical(name: str, series: pd.Series, notes: list[str]) -> Values:
 
 
 def _categorical(name: str, series: pd.Series, labels: list[str], codes: pd.Series) -> pd.Series:
-    index, inverse = np.arange(len(labels)), pd.Index(labels, dtype=object)
-    if inverse.has_duplicates:  # 1 and "1" are one level once they are text
-        index, inverse = pd.factorize(inverse)
-    lookup = np.append(index, -1)
-    numbers = np.where(series.isna().to_numpy(), -1, codes.to_numpy(dtype=np.float64, na_value=-1)).astype(np.int64)
-    values = pd.Categorical.from_codes(lookup[numbers], categories=text_index(list(inverse)))
-    return pd.Series(values.remove_unused_categories(), name=name)
+    """Return a categorical of labels (L,) and codes (N,) into them; labels of equal text become one level."""
+    level_indices, distinct_labels = np.arange(len(labels)), pd.Index(labels, dtype=object)
+    if distinct_labels.has_duplicates:  # 1 and "1" are one level once they are text
+        level_indices, distinct_labels = pd.factorize(distinct_labels)
+    lookup = np.append(level_indices, -1)
+    codes_of_rows = np.where(series.isna().to_numpy(), -1, codes.to_numpy(dtype=np.float64, na_value=-1)).astype(
+        np.int64
+    )
+    categorical = pd.Categorical.from_codes(lookup[codes_of_rows], categories=text_index(list(distinct_labels)))
+    return pd.Series(categorical.remove_unused_categories(), name=name)
 
 
 def read_parquet(data: Buffer, request: ReadRequest) -> RawTable:
@@ -243,18 +253,18 @@ def read_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], request: 
     """
     request.limits.check(columns=len(schema))
     names, notes = clean_names(list(schema.names))
-    parts, size, rows = [], 0, 0
+    checked_batches, n_bytes, n_rows = [], 0, 0
     for batch in batches:
         request.stop.check()
-        size, rows = size + batch.nbytes, rows + batch.num_rows
-        request.limits.check(rows, len(schema), size, unpacked=True)
-        parts.append(batch)
-    require_rows(rows)
-    table = pa.Table.from_batches(parts).unify_dictionaries()
+        n_bytes, n_rows = n_bytes + batch.nbytes, n_rows + batch.num_rows
+        request.limits.check(n_rows, len(schema), n_bytes, unpacked=True)
+        checked_batches.append(batch)
+    require_rows(n_rows)
+    table = pa.Table.from_batches(checked_batches).unify_dictionaries()
     columns = []
-    for place, name in enumerate(names):
+    for column_index, name in enumerate(names):
         request.stop.check()
-        columns.append(column_of_arrow(name, table.column(place), schema.field(place).type, notes))
+        columns.append(column_of_arrow(name, table.column(column_index), schema.field(column_index).type, notes))
     return RawTable(columns, request.options, notes)
 
 
@@ -267,19 +277,19 @@ def read_stat_file(data: Buffer, request: ReadRequest) -> RawTable:
     Raises:
         TableError: pyreadstat is not installed, the file is damaged, or exceeds the limits.
     """
-    format_name, reader = next(names for start, names in STAT_STARTS.items() if start.match(data))
+    format_name, reader = next(names for start_pattern, names in STAT_STARTS.items() if start_pattern.match(data))
     try:
         import pyreadstat
     except ImportError as error:
         raise TableError(
             f"this is {format_name}, which is read by pyreadstat: pip install 'alrviz[stat]', or save it as CSV"
         ) from error
-    read = getattr(pyreadstat, reader)
+    read_file = getattr(pyreadstat, reader)
     try:
-        _, metadata = read(io.BytesIO(data), metadataonly=True)
+        _, metadata = read_file(io.BytesIO(data), metadataonly=True)
         request.limits.check(metadata.number_rows or 0, metadata.number_columns)  # no rows in a SAS transport file
         request.stop.check()
-        frame, metadata = read(io.BytesIO(data), dates_as_pandas_datetime=True)
+        frame, metadata = read_file(io.BytesIO(data), dates_as_pandas_datetime=True)
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OverflowError, ValueError) as error:
         if isinstance(error, TableError):
             raise

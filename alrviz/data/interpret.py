@@ -149,10 +149,10 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
         )
     if raw.sort == "text":
         notes += [note for text in numbers if text.unit == "%" and (note := percent_note(text.present))]
-        words = [text.present for text in texts if decisions[text.name].spec.type == "levels"]
+        level_columns = [text.present for text in texts if decisions[text.name].spec.type == "levels"]
         cross_table = cross_table_note([values.series for values in columns])
         transposed = transposed_note([text.present for text in texts])
-        notes += filter(None, [*map(units_note, words), cross_table, transposed])
+        notes += filter(None, [*map(units_note, level_columns), cross_table, transposed])
     notes += _unmatched_spellings(options, [column.spec for column in columns if column.spec])
     stated = {name: decision.stated_missing for name, decision in decisions.items()}
     options_by_column = {name: {"missing": tokens} for name, tokens in stated.items() if tokens != everywhere}
@@ -238,17 +238,19 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
             pivot=dates.pivot,
         )  # fmt: skip
         return _Decision(spec, text.all_missing, notes=notes_on_dates(text.present, dates, text.stated_missing))
-    if may_be_numbers and (own_marks := _marks_of(text.numbers, text.options, marks)) is not None:
+    if may_be_numbers and (column_marks := _marks_of(text.numbers, text.options, marks)) is not None:
         missing = text.missing_numbers
-        spec = ColumnSpec(name, name, "number", "numeric", "", missing, *own_marks, text.unit, limits=bool(text.limit))
+        spec = ColumnSpec(
+            name, name, "number", "numeric", "", missing, *column_marks, text.unit, limits=bool(text.limit)
+        )
         notes = list[str]([stray_note(text.present, text.stray, text.stated_missing)] if text.stray else [])
         if text.limit:
             is_limit = pc.match_substring_regex(text.present.levels, LIMIT)
-            rows = text.present.count(text.present.levels.filter(is_limit).to_pylist())
-            are = "is a limit or a guess" if rows == 1 else "are limits or guesses"
-            bare = re.sub(LIMIT, "", text.limit)
-            values = f"{plural(rows, 'value')} of {name!r} {are}"
-            notes.append(f"{values}, such as {short(text.limit)}: read as the number, {bare}")
+            n_rows = text.present.count(text.present.levels.filter(is_limit).to_pylist())
+            verb = "is a limit or a guess" if n_rows == 1 else "are limits or guesses"
+            example_number = re.sub(LIMIT, "", text.limit)
+            values_text = f"{plural(n_rows, 'value')} of {name!r} {verb}"
+            notes.append(f"{values_text}, such as {short(text.limit)}: read as the number, {example_number}")
         return _Decision(spec, text.all_missing, notes=notes)
     decision = _decide_levels(text)
     other_mark = _other_mark(marks[0])
@@ -305,13 +307,15 @@ def decide_number(
     name = column.name
     if (times := time_form(column)) is not None:
         return ColumnSpec(name, name, "time", "numeric", missing=missing, form=times[0], fill_down=fill_down)
-    limits = bool(pc.any(pc.match_substring_regex(column.levels, LIMIT)).as_py())
-    if limits:
+    has_limits = bool(pc.any(pc.match_substring_regex(column.levels, LIMIT)).as_py())
+    if has_limits:
         column = TextColumn.from_codes(name, column.codes, without_limits(column.levels))
-    plain = plain_numbers(column)
-    numbers, unit = (column, None) if plain is None else plain
+    quantities = plain_numbers(column)
+    numbers, unit = (column, None) if quantities is None else quantities
     marks = detect_convention([numbers], options)
-    return ColumnSpec(name, name, "number", "numeric", "", missing, *marks, unit, limits=limits, fill_down=fill_down)
+    return ColumnSpec(
+        name, name, "number", "numeric", "", missing, *marks, unit, limits=has_limits, fill_down=fill_down
+    )
 
 
 def _unmatched_spellings(options: ReadOptions, specs: Sequence[ColumnSpec]) -> list[str]:

@@ -35,6 +35,7 @@ def read_json(data: Buffer, request: ReadRequest) -> RawTable:
 
 
 def _read(data: Buffer, request: ReadRequest) -> RawTable:
+    """Return the columns of JSON; a column's name is the path of its values, joined by dots."""
     raw, _, notes = to_utf8(data, "utf-8", request.stop)
     duplicates = list[str]()
     rows = _objects(bytes(raw).decode("utf-8"), request, duplicates)
@@ -44,16 +45,16 @@ def _read(data: Buffer, request: ReadRequest) -> RawTable:
             "the last value was taken"
         )
     cells_by_path: dict[tuple[str, ...], list[Any]] = {}  # path: names of the enclosing objects, then the value's
-    for count, row in enumerate(rows):
-        if count % 1000 == 0:
+    for row_index, row in enumerate(rows):
+        if row_index % 1000 == 0:
             request.stop.check()
-            request.limits.check(count, len(cells_by_path))
+            request.limits.check(row_index, len(cells_by_path))
         for name, value in _flatten(row).items():
             if name not in cells_by_path:
                 cells_by_path[name] = []
                 request.limits.check(columns=len(cells_by_path))
             column = cells_by_path[name]
-            column.extend([None] * (count - len(column)))
+            column.extend([None] * (row_index - len(column)))
             column.append(value)
     paths = sorted(cells_by_path, key=len)  # of equal names the one with the shortest path is not renamed
     names, name_notes = clean_names([".".join(path) for path in paths])
@@ -70,29 +71,31 @@ def _objects(text: str, request: ReadRequest, duplicates: list[str]) -> list[dic
     """Return the rows; the first duplicate name of each object that has one is added to `duplicates`."""
 
     def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        values = dict(pairs)
-        if len(values) < len(pairs):
+        value_by_name = dict(pairs)
+        if len(value_by_name) < len(pairs):
             names = [name for name, _ in pairs]
             duplicates.append(next(name for name in names if names.count(name) > 1))
-        return values
+        return value_by_name
 
     decoder = json.JSONDecoder(object_pairs_hook=object_of)
-    place, rows = SEPARATOR.match(text).end(), list[Any]()  # type: ignore[union-attr]
-    is_list = text[place : place + 1] == "["
-    place += is_list
-    while (place := SEPARATOR.match(text, place).end()) < len(text):  # type: ignore[union-attr]
-        if is_list and text[place] == "]":
+    position, rows = SEPARATOR.match(text).end(), list[Any]()  # type: ignore[union-attr]
+    is_list = text[position : position + 1] == "["
+    position += is_list
+    while (position := SEPARATOR.match(text, position).end()) < len(text):  # type: ignore[union-attr]
+        if is_list and text[position] == "]":
             break
         if len(rows) % 1000 == 0:
             request.stop.check()
         try:
-            value, place = decoder.raw_decode(text, place)
+            value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
-            line = f"line {text.count(chr(10), 0, place) + 1:,}"
-            raise TableError(f"the JSON cannot be read in {line} ({error}); one object a row was expected") from error
+            line_text = f"line {text.count(chr(10), 0, position) + 1:,}"
+            raise TableError(
+                f"the JSON cannot be read in {line_text} ({error}); one object a row was expected"
+            ) from error
         if not isinstance(value, dict):
-            line = f"line {text.count(chr(10), 0, place) + 1:,}"
-            raise TableError(f"{line} of the JSON is no object: {short(value)}; one object a row was expected")
+            line_text = f"line {text.count(chr(10), 0, position) + 1:,}"
+            raise TableError(f"{line_text} of the JSON is no object: {short(value)}; one object a row was expected")
         rows.append(value)
         request.limits.check(len(rows))
     return _rows_of_object(rows[0], request.limits) if len(rows) == 1 and not is_list else rows
@@ -112,6 +115,7 @@ def _rows_of_object(value: dict[str, Any], limits: Limits) -> list[dict[str, Any
 
 
 def _flatten(row: dict[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    """Return the cells of a row by their path: the names of the enclosing objects, then its own."""
     if len(path) >= MAX_DEPTH:
         raise TableError(
             f"the JSON holds objects in objects, more than {MAX_DEPTH} deep; one object a row was expected"

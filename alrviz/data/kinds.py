@@ -189,21 +189,21 @@ def _guess_role(values: Values, n_levels: int, n_present: int) -> KindGuess | No
     series = values.series
     if not (is_weight_name or is_maybe_weight_name or is_unit_name):
         return None
-    repeats = 2 * n_levels <= n_present
+    has_repeats = 2 * n_levels <= n_present
     if values.dtype_kind == "O":
-        is_id = is_unit_name and repeats and n_levels > MAX_CODE_LEVELS
+        is_id = is_unit_name and has_repeats and n_levels > MAX_CODE_LEVELS
         is_id = is_id and all(map(UNIT_LABEL.match, series.cat.categories))
         return _group_guess(n_levels, n_present) if is_id else None
     numbers = series.to_numpy(dtype=np.float64)
     numbers = numbers[~np.isnan(numbers)]
     if is_unit_name:
-        is_id = repeats and n_levels > max(MAX_HOUSEHOLD_MEMBERS, n_present / 20)
+        is_id = has_repeats and n_levels > max(MAX_HOUSEHOLD_MEMBERS, n_present / 20)
         is_id = is_id and bool((numbers == np.floor(numbers)).all())
         return _group_guess(n_levels, n_present) if is_id else None
-    low, mean = float(numbers.min()), float(numbers.mean())
+    lowest, mean = float(numbers.min()), float(numbers.mean())
     # Normalised weights have a mean near 1 and many decimals; the weights of people and cars do not, in any unit.
-    near_one = low < 1 < numbers.max() and 0.5 <= mean <= 2.5 and (np.round(numbers, 2) != numbers).any()
-    if low >= 0 and n_levels > 1 and (is_weight_name or near_one):
+    near_one = lowest < 1 < numbers.max() and 0.5 <= mean <= 2.5 and (np.round(numbers, 2) != numbers).any()
+    if lowest >= 0 and n_levels > 1 and (is_weight_name or near_one):
         return KindGuess("ignore", f"named like a weight of rows, with a mean of {mean:.3g}", KindCode.WEIGHT)
     return None
 
@@ -214,6 +214,7 @@ def _group_guess(n_levels: int, n_present: int) -> KindGuess:
 
 
 def _guess_text(values: Values, n_levels: int, n_present: int) -> KindGuess:
+    """Return the guess for a column of text by its distinct values (`n_levels`) in so many rows."""
     if split_pairs(text_of(values.series)) is not None:
         return KindGuess("ignore", "two numbers in a cell; each is in a column of its own", KindCode.PAIR)
     hint = f"; {values.hint}" if values.hint else ""
@@ -236,8 +237,8 @@ def list_items(levels: Sequence[str]) -> list[str] | None:
 
     They are lists if most levels have several items and each item occurs in several levels.
     """
-    for mark in ";|,":
-        lists = [[item.strip() for item in level.split(mark)] for level in levels]
+    for delimiter in ";|,":
+        lists = [[item.strip() for item in level.split(delimiter)] for level in levels]
         if 2 * sum(len(items) > 1 for items in lists) < len(lists):
             continue
         counts = Counter(item for items in lists for item in items)
@@ -247,6 +248,7 @@ def list_items(levels: Sequence[str]) -> list[str] | None:
 
 
 def _guess_number(values: Values, n_levels: int, n_present: int) -> KindGuess:
+    """Return the guess for a column of numbers by its distinct values (`n_levels`) in so many rows."""
     numbers = values.series.to_numpy(dtype=np.float64)
     numbers = numbers[~np.isnan(numbers)]
     whole = bool((numbers == np.floor(numbers)).all())
@@ -314,6 +316,7 @@ def plain_bands(levels: Sequence[str]) -> list[str]:
 
 
 def _range_key(level: str) -> tuple[float, int]:
+    """Return the sort key of a range of numbers: its lower end, then "under", closed and open ranges."""
     match = RANGE.match(level)
     assert match is not None
     sign = match["sign"] or ""

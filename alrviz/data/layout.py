@@ -67,15 +67,15 @@ class ColumnProfile(NamedTuple):
 def column_profiles(rows: Sequence[Sequence[str]], width: int) -> list[ColumnProfile]:
     """Return the profile of each column of some rows of the table; rows of another width are ignored."""
     profiles = []
-    for place in range(width):
-        cells = [row[place].strip() for row in rows if len(row) == width]
+    for column_index in range(width):
+        cells = [row[column_index].strip() for row in rows if len(row) == width]
         cells = [cell for cell in cells if cell not in MISSING_TEXTS]
         distinct = set(cells)
-        numbers = sum(bool(QUANTITY.match(cell)) for cell in cells)
+        n_numbers = sum(bool(QUANTITY.match(cell)) for cell in cells)
         repeats = len(cells) >= MIN_CELLS and 2 * len(distinct) <= len(cells)
         profiles.append(
             ColumnProfile(
-                bool(cells) and numbers >= NUMBERS_SHARE * len(cells),
+                bool(cells) and n_numbers >= NUMBERS_SHARE * len(cells),
                 frozenset(distinct) if repeats else None,
                 frozenset(map(_shape, distinct)),
             )
@@ -93,34 +93,38 @@ def _last_name_row(rows: Sequence[Sequence[str]], width: int) -> int | None:
     """Return the index of the last of the first rows that does not fit the middle rows; None if none can be judged."""
     if len(rows) < MIN_ROWS:
         return None
-    start = max(len(rows) // 3, 1)
-    profiles = column_profiles(rows[start:], width)
+    first_middle_row = max(len(rows) // 3, 1)
+    profiles = column_profiles(rows[first_middle_row:], width)
     if sum(profile.is_regular for profile in profiles) < min(2, width):
         return None
-    for k in range(start - 1, -1, -1):
-        cells = zip(map(str.strip, rows[k]), profiles, strict=False)
+    for row_index in range(first_middle_row - 1, -1, -1):
+        cells = zip(map(str.strip, rows[row_index]), profiles, strict=False)
         fits = [profile.fits(cell) for cell, profile in cells if profile.is_regular and cell not in MISSING_TEXTS]
         if len(fits) > 2 * sum(fits):
-            return k
+            return row_index
     return None
 
 
 def _is_group_row(row: Sequence[str], names: Sequence[str]) -> bool:
     """Return whether a row has the names of groups of columns, above the columns' `names`."""
-    places = [place for place, cell in enumerate(row) if cell.strip()]
-    wide = all(later - place > 1 for place, later in pairwise([*places, len(row)]))
+    filled = [k for k, cell in enumerate(row) if cell.strip()]
+    are_apart = all(later - k > 1 for k, later in pairwise([*filled, len(row)]))
     texts = [name.strip() for name in names]
-    return len(places) > 1 and (wide or len(set(texts)) < len(texts)) and not any(NUMBER.match(row[k]) for k in places)
+    return (
+        len(filled) > 1
+        and (are_apart or len(set(texts)) < len(texts))
+        and not any(NUMBER.match(row[k]) for k in filled)
+    )
 
 
-def looks_like_data(first: Sequence[str]) -> bool:
+def looks_like_data(first_row: Sequence[str]) -> bool:
     """Return whether a first row is no row of names: its numbers have decimals, repeat, or do not rise like years."""
-    texts = [text.strip() for text in first]
-    numbers = [text for text in texts if NUMBER.match(text)]
+    cells = [text.strip() for text in first_row]
+    numbers = [text for text in cells if NUMBER.match(text)]
     if not all(re.match(r"^\d+$", text) for text in numbers):
         return True
-    values = [int(text) for text in numbers]
-    return any(later <= earlier for earlier, later in pairwise(values))
+    integers = [int(text) for text in numbers]
+    return any(later <= earlier for earlier, later in pairwise(integers))
 
 
 def common_width(rows: Sequence[Sequence[str]]) -> int:
@@ -131,15 +135,16 @@ def common_width(rows: Sequence[Sequence[str]]) -> int:
 def refuse_prose(rows: Sequence[Sequence[str]]) -> None:
     """Raise `TableError` for lines of uneven width without a column of numbers or levels: a letter, source code."""
     width = common_width(rows)
-    even = [row for row in rows if len(row) == width]
-    if len(rows) < MIN_LINES or len(even) >= MIN_EVEN_SHARE * len(rows):
+    even_rows = [row for row in rows if len(row) == width]
+    if len(rows) < MIN_LINES or len(even_rows) >= MIN_EVEN_SHARE * len(rows):
         return
-    for place in range(width):
-        cells = [row[place].strip() for row in even]
+    for column_index in range(width):
+        cells = [row[column_index].strip() for row in even_rows]
         if 2 * sum(map(bool, map(QUANTITY.match, cells))) >= len(cells) or 2 * len(set(cells)) <= len(cells):
             return
     raise TableError(
-        f"this is no table of rows: {len(rows) - len(even):,} of its first {len(rows):,} lines have not {width} cells, "
+        f"this is no table of rows: {len(rows) - len(even_rows):,} of its first {len(rows):,} lines have not {width} "
+        f"cells, "
         "and no column holds numbers or levels. A text or source code was given, or another delimiter cuts the lines",
         code=UNEVEN_LINES,
     )
@@ -150,24 +155,29 @@ def count_titles(rows: Sequence[Sequence[str]], width: int) -> int:
 
     The names are in the first row that can hold them, unless it has gaps and a later row does not fit the rows below.
     """
-    first = _count_rows_before_names(rows, width)
-    last = _last_name_row(rows, width)
-    if last is None or last <= first or len(rows[last]) != width or _count_cells(rows[first]) == width:
-        return first
-    if _count_cells(rows[last]) < width or last >= MAX_TITLE_LINES:
-        return first
-    return last - int(_is_group_row(rows[last - 1], rows[last]))
+    n_before = _count_rows_before_names(rows, width)
+    last_row = _last_name_row(rows, width)
+    if (
+        last_row is None
+        or last_row <= n_before
+        or len(rows[last_row]) != width
+        or _count_cells(rows[n_before]) == width
+    ):
+        return n_before
+    if _count_cells(rows[last_row]) < width or last_row >= MAX_TITLE_LINES:
+        return n_before
+    return last_row - int(_is_group_row(rows[last_row - 1], rows[last_row]))
 
 
 def _count_rows_before_names(rows: Sequence[Sequence[str]], width: int) -> int:
     """Return the number of rows before the first that can hold names of `width` columns; 0 if none can."""
-    for count, row in enumerate(rows[: MAX_TITLE_LINES + 1]):
+    for n_before, row in enumerate(rows[: MAX_TITLE_LINES + 1]):
         if width < 2 or (
-            len(row) == width and (_count_cells(row) > 1 or (width < 3 and _count_cells(row) == 1 and count == 0))
+            len(row) == width and (_count_cells(row) > 1 or (width < 3 and _count_cells(row) == 1 and n_before == 0))
         ):
-            return count
-        if len(row) == width - 1 and len(rows) > count + 1 and _lacks_one_name(row, rows[count + 1 :], width):
-            return count
+            return n_before
+        if len(row) == width - 1 and len(rows) > n_before + 1 and _lacks_one_name(row, rows[n_before + 1 :], width):
+            return n_before
         if len(row) > width or (_count_cells(row) > max(1, width // 2)):
             return 0  # too full for a title: an uneven row, which is reported later with its line
     return 0
@@ -180,11 +190,11 @@ def _lacks_one_name(row: Sequence[str], rows_below: Sequence[Sequence[str]], wid
     rows = [row_below for row_below in rows_below if len(row_below) == width]
     if len(rows) < len(rows_below) or not rows:
         return False
-    ends = all(not row_below[-1].strip() for row_below in rows)
+    is_last_empty = all(not row_below[-1].strip() for row_below in rows)
     has_row_names = len({row_below[0] for row_below in rows}) == len(rows) and any(
         QUANTITY.match(cell.strip()) for cell in rows[0][1:]
     )
-    return ends or has_row_names
+    return is_last_empty or has_row_names
 
 
 class NameRows(NamedTuple):
@@ -212,28 +222,28 @@ def read_names(rows: Sequence[Sequence[str]], width: int, request: ReadRequest, 
         declared: whether the width is certain, so that a longer first row does not change it.
     """
     header, known_layout = request.options.header, request.known_layout
-    first = tuple(cell.strip() for cell in rows[0])
-    if known_layout is not None and first == known_layout.head:
-        names = [name for name in known_layout.names if name in first or name not in TITLE_NAMES]
-        if len(names) >= len(first):  # fewer if another table beside it was dropped
-            return NameRows(known_layout.n_names, first, names)
+    first_cells = tuple(cell.strip() for cell in rows[0])
+    if known_layout is not None and first_cells == known_layout.head:
+        names = [name for name in known_layout.names if name in first_cells or name not in TITLE_NAMES]
+        if len(names) >= len(first_cells):  # fewer if another table beside it was dropped
+            return NameRows(known_layout.n_names, first_cells, names)
     lacks_one_name = not declared and len(rows) > 1 and len(rows[0]) == width - 1 and header in (None, True, 1)
     if lacks_one_name:
         is_last_empty = all(not row[-1].strip() for row in rows[1:] if len(row) == width)
-        return NameRows(1, first, [*rows[0], ""] if is_last_empty else ["row name", *rows[0]])
+        return NameRows(1, first_cells, [*rows[0], ""] if is_last_empty else ["row name", *rows[0]])
     width = width if declared else max(width, len(rows[0]))
-    even = [[*row, *[""] * (width - len(row))] for row in rows if len(row) <= width]
-    if header is None and (stated := stated_kinds(even)) is not None:
-        return stated._replace(first=first)
+    padded_rows = [[*row, *[""] * (width - len(row))] for row in rows if len(row) <= width]
+    if header is None and (stated_names := stated_kinds(padded_rows)) is not None:
+        return stated_names._replace(first=first_cells)
     if header is None:
-        count = count_names([row for row in even if any(row)], request.expected_names)
+        n_name_rows = count_names([row for row in padded_rows if any(row)], request.expected_names)
     else:
-        count = min(int(header), len(rows))
-    if count > 1:
-        names, note = joined_names(even[:count])
-        return NameRows(count, first, names, notes=[note])
-    if count:
-        return NameRows(1, first, even[0])
+        n_name_rows = min(int(header), len(rows))
+    if n_name_rows > 1:
+        names, note = joined_names(padded_rows[:n_name_rows])
+        return NameRows(n_name_rows, first_cells, names, notes=[note])
+    if n_name_rows:
+        return NameRows(1, first_cells, padded_rows[0])
     unnamed = "the first row looks like those below, so it was read as data, and the columns were numbered"
     note = DoubtNote.with_doubt(unnamed, DoubtCode.NO_HEADER, {"header": True})
     return NameRows(0, (), [""] * width, notes=[note] if header is None else [])
@@ -257,13 +267,13 @@ PREFIX = re.compile(r"^(?P<role>[cmiw]?)(?P<type>[CNDST]?)#(?P<name>\S.*)$")
 
 def stated_kinds(rows: Sequence[Sequence[str]]) -> NameRows | None:
     """Return the rows of names with the kinds that they state by types and roles; None for none, or several targets."""
-    first = [cell.strip() for cell in rows[0]] if rows else []
-    prefixes = [PREFIX.match(cell) for cell in first]
+    first_cells = [cell.strip() for cell in rows[0]] if rows else []
+    prefixes = [PREFIX.match(cell) for cell in first_cells]
     if any(match is not None and (match["role"] or match["type"]) for match in prefixes):
-        names = [cell if match is None else match["name"] for cell, match in zip(first, prefixes, strict=True)]
+        names = [cell if match is None else match["name"] for cell, match in zip(first_cells, prefixes, strict=True)]
         stated = [("", "") if match is None else (match["type"].lower(), match["role"]) for match in prefixes]
-        kinds, note = _kinds(stated), "types and roles before # in the names were used"
-        return NameRows(1, tuple(first), names, kinds, [note]) if [*kinds.values()].count("target") < 2 else None
+        kinds, note = _kinds_by_column(stated), "types and roles before # in the names were used"
+        return NameRows(1, tuple(first_cells), names, kinds, [note]) if [*kinds.values()].count("target") < 2 else None
     if len(rows) < 4:
         return None
     types, roles = ([cell.strip().lower() for cell in row] for row in rows[1:3])
@@ -272,16 +282,19 @@ def stated_kinds(rows: Sequence[Sequence[str]]) -> NameRows | None:
     if not all(has_type) or not all(has_role) or not any(roles):
         return None
     stated = list(zip(types, (cell.split()[0] if cell else "" for cell in roles), strict=True))
-    kinds, note = _kinds(stated), "the rows of types and roles below the names were used"
-    return NameRows(3, tuple(first), first, kinds, [note]) if [*kinds.values()].count("target") < 2 else None
+    kinds, note = _kinds_by_column(stated), "the rows of types and roles below the names were used"
+    return (
+        NameRows(3, tuple(first_cells), first_cells, kinds, [note]) if [*kinds.values()].count("target") < 2 else None
+    )
 
 
-def _kinds(stated: Sequence[tuple[str, str]]) -> dict[int, str]:
+def _kinds_by_column(types_and_roles: Sequence[tuple[str, str]]) -> dict[int, str]:
+    """Return the kind of each column with a type or a role, by its index; a role takes precedence."""
     kinds = {
-        place: ROLES.get(role, "") or (TYPES.get(type_, "categorical") if type_ else "")
-        for place, (type_, role) in enumerate(stated)
+        j: ROLES.get(role, "") or (TYPES.get(type_, "categorical") if type_ else "")
+        for j, (type_, role) in enumerate(types_and_roles)
     }
-    return {place: kind for place, kind in kinds.items() if kind}
+    return {j: kind for j, kind in kinds.items() if kind}
 
 
 # ---- rows of names ---------------------------------------------------------------------------------------------------
@@ -299,12 +312,12 @@ def count_names(rows: Sequence[Sequence[str]], expected_names: Collection[str] =
         return int(bool(rows) and (is_expected or not looks_like_data(first_cells)))
     rows_below = [row for row in rows[1:] if list(row) != list(rows[0])]  # concatenated files repeat the names
     if not rows_below or _fits(rows[0], rows_below, years=True):
-        expected_cells = ((place, cell.strip()) for place, cell in enumerate(rows[0]) if cell.strip() in expected_names)
-        return int(any(all(row[place].strip() != name for row in rows_below) for place, name in expected_cells))
-    count = 2 if _is_rule(rows[1]) else 1
-    while count < MAX_NAME_ROWS and len(rows) > count + 3 and _cannot_be_data(rows[count], rows[count + 1 :]):
-        count += 1
-    return count
+        expected_cells = ((j, cell.strip()) for j, cell in enumerate(rows[0]) if cell.strip() in expected_names)
+        return int(any(all(row[j].strip() != name for row in rows_below) for j, name in expected_cells))
+    n_rows = 2 if _is_rule(rows[1]) else 1
+    while n_rows < MAX_NAME_ROWS and len(rows) > n_rows + 3 and _cannot_be_data(rows[n_rows], rows[n_rows + 1 :]):
+        n_rows += 1
+    return n_rows
 
 
 def _is_rule(row: Sequence[str]) -> bool:
@@ -313,40 +326,42 @@ def _is_rule(row: Sequence[str]) -> bool:
     return len(cells) > 1 and all(RULE_CELL.match(cell) for cell in cells)
 
 
-def _columns(row: Sequence[str], rows_below: Sequence[Sequence[str]]) -> list[tuple[str, set[str], bool, bool]]:
+def _columns_below(row: Sequence[str], rows_below: Sequence[Sequence[str]]) -> list[tuple[str, set[str], bool, bool]]:
     """Return for each cell its text, the distinct values below it, whether these are numbers, whether they repeat."""
     columns = []
-    for place, cell in enumerate(row):
-        values = [row_below[place].strip() for row_below in rows_below if place < len(row_below)]
+    for column_index, cell in enumerate(row):
+        values = [row_below[column_index].strip() for row_below in rows_below if column_index < len(row_below)]
         values = [value for value in values if value not in MISSING_TEXTS]
         distinct = set(values)
-        numbers = bool(distinct) and all(QUANTITY.match(value) for value in distinct)
-        repeat = len(values) >= MIN_VALUES and 5 * len(distinct) <= len(values)
-        columns.append((cell.strip(), distinct, numbers, repeat))
+        are_numbers = bool(distinct) and all(QUANTITY.match(value) for value in distinct)
+        do_repeat = len(values) >= MIN_VALUES and 5 * len(distinct) <= len(values)
+        columns.append((cell.strip(), distinct, are_numbers, do_repeat))
     return columns
 
 
 def _fits(row: Sequence[str], rows_below: Sequence[Sequence[str]], *, years: bool) -> bool:
     """Return whether a row may belong to the rows below: its texts occur there, its numbers are no list of years."""
-    columns = _columns(row, rows_below)
-    words = [(cell, values) for cell, values, numbers, _ in columns if cell and not numbers and not NUMBER.match(cell)]
-    among = sum(cell in values for cell, values in words)
-    names = sum(bool(cell) and numbers and not QUANTITY.match(cell) for cell, _, numbers, _ in columns)
+    columns = _columns_below(row, rows_below)
+    texts = [(cell, values) for cell, values, numeric, _ in columns if cell and not numeric and not NUMBER.match(cell)]
+    n_known_texts = sum(cell in values for cell, values in texts)
+    n_names = sum(bool(cell) and numeric and not QUANTITY.match(cell) for cell, _, numeric, _ in columns)
     if looks_like_data(row):
-        return names <= sum(bool(NUMBER.match(cell)) for cell, *_ in columns)
-    levels = [cell in values for cell, values, _, repeat in columns if repeat and cell]  # a name would be no level
-    if names == 0 and years and 2 * sum(levels) > len(levels):
+        return n_names <= sum(bool(NUMBER.match(cell)) for cell, *_ in columns)
+    is_level = [
+        cell in values for cell, values, _, do_repeat in columns if do_repeat and cell
+    ]  # a name would be no level
+    if n_names == 0 and years and 2 * sum(is_level) > len(is_level):
         return True
-    return names == 0 and 0 < len(words) < 2 * among and (len(words) > 1 or not years)
+    return n_names == 0 and 0 < len(texts) < 2 * n_known_texts and (len(texts) > 1 or not years)
 
 
 def _cannot_be_data(row: Sequence[str], rows_below: Sequence[Sequence[str]]) -> bool:
     """Return whether a row cannot belong to the rows below: texts above numbers, and no text is a repeated level."""
-    columns = [column for column in _columns(row, rows_below) if column[2] or column[3]]
-    cells = [(cell, values, numbers) for cell, values, numbers, _ in columns if cell not in MISSING_TEXTS]
+    columns = [column for column in _columns_below(row, rows_below) if column[2] or column[3]]
+    cells = [(cell, values, are_numbers) for cell, values, are_numbers, _ in columns if cell not in MISSING_TEXTS]
     if len(columns) < 2 or 2 * len(cells) < len(columns):
         return False
-    return not any(QUANTITY.match(cell) if numbers else cell in values for cell, values, numbers in cells)
+    return not any(QUANTITY.match(cell) if are_numbers else cell in values for cell, values, are_numbers in cells)
 
 
 def count_footer(rows: Sequence[Sequence[str]], width: int) -> int:
@@ -354,30 +369,31 @@ def count_footer(rows: Sequence[Sequence[str]], width: int) -> int:
     profiles = column_profiles(rows[len(rows) // 3 : 1 + 2 * len(rows) // 3], width)  # no names, no footer
     most_cells = max(map(_count_cells, rows), default=0)
     fewest_cells = min(map(_count_cells, rows[len(rows) // 3 : len(rows) // 2]), default=0)
-    count = 0
-    while count < min(MAX_TITLE_LINES, len(rows) - 2) and (
-        _is_footer(rows[-1 - count], width, profiles, most_cells) or _is_code(rows[-1 - count], profiles, fewest_cells)
+    n_footer = 0
+    while n_footer < min(MAX_TITLE_LINES, len(rows) - 2) and (
+        _is_footer(rows[-1 - n_footer], width, profiles, most_cells)
+        or _is_code(rows[-1 - n_footer], profiles, fewest_cells)
     ):
-        count += 1
-    rows_above = rows[: len(rows) - count]
+        n_footer += 1
+    rows_above = rows[: len(rows) - n_footer]
     is_level = any(FOOTER.match(cell.strip()) for row in rows_above for cell in row[:1])  # "Total" is also a value
-    return 0 if is_level or count == MAX_TITLE_LINES else count
+    return 0 if is_level or n_footer == MAX_TITLE_LINES else n_footer
 
 
 def _is_footer(row: Sequence[str], width: int, profiles: Sequence[ColumnProfile], most_cells: int) -> bool:
     """Return whether a row is a total, or a remark: a single text that does not fit its column."""
-    places = [place for place, cell in enumerate(row) if cell.strip()]
-    if not places or len(row) > width:
+    filled_columns = [column_index for column_index, cell in enumerate(row) if cell.strip()]
+    if not filled_columns or len(row) > width:
         return False
-    cell = row[places[0]].strip()
-    is_single = width > 1 and len(places) == 1 and not QUANTITY.match(cell)
-    is_remark = len(row) < width or (most_cells > 2 and not profiles[places[0]].fits(cell))
-    first = row[0].strip()
-    if (is_single and is_remark) or not FOOTER.match(first):
+    cell = row[filled_columns[0]].strip()
+    is_single = width > 1 and len(filled_columns) == 1 and not QUANTITY.match(cell)
+    is_remark = len(row) < width or (most_cells > 2 and not profiles[filled_columns[0]].fits(cell))
+    first_cell = row[0].strip()
+    if (is_single and is_remark) or not FOOTER.match(first_cell):
         return is_single and is_remark
-    pairs = zip(map(str.strip, row[1:]), profiles[1:], strict=False)
-    is_row = any(not profile.is_number and cell in (profile.levels or ()) for cell, profile in pairs)
-    return bool(TOTAL_LABEL.match(first)) or not is_row  # "Total loss" beside a level of another column is a row
+    cells_with_profiles = zip(map(str.strip, row[1:]), profiles[1:], strict=False)
+    is_row = any(not profile.is_number and cell in (profile.levels or ()) for cell, profile in cells_with_profiles)
+    return bool(TOTAL_LABEL.match(first_cell)) or not is_row  # "Total loss" beside a level of another column is a row
 
 
 def _is_code(row: Sequence[str], profiles: Sequence[ColumnProfile], fewest_cells: int) -> bool:
@@ -394,23 +410,26 @@ def joined_names(rows: Sequence[Sequence[str]]) -> tuple[list[str], str]:
 
     An empty cell of the first row takes the name to its left, as in merged cells. Questions and JSON are left out.
     """
-    first = [cell.strip() for cell in rows[0]]
+    first_cells = [cell.strip() for cell in rows[0]]
     if _is_rule(rows[1]):
-        return first, "the line between the names and the rows left out"
+        return first_cells, "the line between the names and the rows left out"
     short_rows = [
         row for row in rows[1:] if not any(len(cell) > MAX_NAME_LENGTH or cell.startswith("{") for cell in row)
     ]
     if not short_rows:
-        return first, f"of {len(rows)} rows of names the first was taken; the next begins with {short(rows[1][0])}"
-    tops, last = [], ""
-    for cell in first:
-        last = cell or last
-        tops.append(last)
+        return (
+            first_cells,
+            f"of {len(rows)} rows of names the first was taken; the next begins with {short(rows[1][0])}",
+        )
+    group_names, last_name = [], ""
+    for cell in first_cells:
+        last_name = cell or last_name
+        group_names.append(last_name)
     names = []
-    for place, top in enumerate(tops):
-        parts = [part for part in (top, *(row[place].strip() for row in short_rows)) if part]
+    for j, group_name in enumerate(group_names):
+        parts = [part for part in (group_name, *(row[j].strip() for row in short_rows)) if part]
         parts = [part for k, part in enumerate(parts) if not k or part.lower() not in ANSWER_NAMES]
-        has_text = any(row[place].strip() for row in rows)
+        has_text = any(row[j].strip() for row in rows)
         names.append(" ".join(dict.fromkeys(parts)) if has_text else "")
     return names, f"{len(rows)} rows of names were joined: {', '.join(short(name) for name in names[:3])} ..."
 

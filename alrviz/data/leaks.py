@@ -46,6 +46,7 @@ def find_leaks(columns: Mapping[str, pd.Series], labels: pd.Series, stop: StopTo
 
 
 def _finds_rare(guesses: np.ndarray, y: np.ndarray, counts: np.ndarray) -> bool:
+    """Return whether the guesses (N,) find a rare class; counts (C,) are the rows of each class."""
     n_right = np.bincount(y[guesses == y], minlength=len(counts))
     n_guessed = np.bincount(guesses, minlength=len(counts))[: len(counts)]
     is_rare = (counts >= MIN_RARE_ROWS) & (counts <= MAX_RARE_SHARE * len(y))
@@ -75,15 +76,15 @@ def _guesses(codes: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, bool]:
     n_classes = int(y.max()) + 1
     # Only pairs that occur are counted: a table of levels x classes would be too large for columns of many levels.
     pairs, counts = np.unique(codes * n_classes + y, return_counts=True)
-    level, label = pairs // n_classes, pairs % n_classes
-    order = np.lexsort((label, -counts, level))
-    level, label, counts = level[order], label[order], counts[order]
-    first = np.flatnonzero(np.r_[True, level[1:] != level[:-1]])
-    best = counts[first]
-    second = np.where(np.r_[level[1:] == level[:-1], False], np.r_[counts[1:], 0], 0)[first]
+    level_of_pair, class_of_pair = pairs // n_classes, pairs % n_classes
+    order = np.lexsort((class_of_pair, -counts, level_of_pair))
+    level_of_pair, class_of_pair, counts = level_of_pair[order], class_of_pair[order], counts[order]
+    first_pair = np.flatnonzero(np.r_[True, level_of_pair[1:] != level_of_pair[:-1]])
+    best_count = counts[first_pair]
+    second_count = np.where(np.r_[level_of_pair[1:] == level_of_pair[:-1], False], np.r_[counts[1:], 0], 0)[first_pair]
     # Rows of the commonest class are guessed right if the class still leads without the row itself.
-    guess = np.where(best - 1 > second, label[first], n_classes)
-    return guess[codes], bool((guess < n_classes).any())
+    guess_by_level = np.where(best_count - 1 > second_count, class_of_pair[first_pair], n_classes)
+    return guess_by_level[codes], bool((guess_by_level < n_classes).any())
 
 
 def percent_told(share: float) -> str:
@@ -93,6 +94,6 @@ def percent_told(share: float) -> str:
 
 def leaks_note(leaks: Mapping[str, float]) -> str:
     """Return the note on the suspects that `find_leaks` returns; "" if there are none."""
-    tells, shares = "tells" if len(leaks) == 1 else "tell", ", ".join(map(percent_told, [*leaks.values()][:8]))
-    note = f"{listed([*leaks])} alone almost {tells} the class ({shares} of the rows); is that known beforehand?"
+    verb, shares_text = "tells" if len(leaks) == 1 else "tell", ", ".join(map(percent_told, [*leaks.values()][:8]))
+    note = f"{listed([*leaks])} alone almost {verb} the class ({shares_text} of the rows); is that known beforehand?"
     return note if leaks else ""

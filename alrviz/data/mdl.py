@@ -43,10 +43,10 @@ class Piece(NamedTuple):
 
     start: int
     end: int
-    counts: np.ndarray
-    weight: float
-    bits: float
-    present: int
+    counts: np.ndarray  # class weights (C,)
+    weight: float  # their sum
+    bits: float  # entropy times weight
+    present: int  # number of classes with a weight: k
 
     @property
     def entropy(self) -> float:
@@ -74,14 +74,14 @@ def mdl_cuts(
     pieces = [_piece(entries, 0, len(entries.values), n_classes)] if len(entries.values) else []
     while pieces:
         piece = pieces.pop()
-        place = _best_place(entries, piece, entropy_table, stop)
-        if place < 0:
+        cut_entry = _best_cut_entry(entries, piece, entropy_table, stop)
+        if cut_entry < 0:
             continue
-        low = _piece(entries, piece.start, place, n_classes)
-        high = _piece(entries, place, piece.end, n_classes)
-        if _pays(piece, low, high):
-            cuts.append(midpoint(entries.values[place - 1], entries.values[place]))
-            pieces += [low, high]
+        left_piece = _piece(entries, piece.start, cut_entry, n_classes)
+        right_piece = _piece(entries, cut_entry, piece.end, n_classes)
+        if _pays(piece, left_piece, right_piece):
+            cuts.append(midpoint(entries.values[cut_entry - 1], entries.values[cut_entry]))
+            pieces += [left_piece, right_piece]
     return np.array(sorted(cuts), dtype=np.float64)
 
 
@@ -95,44 +95,48 @@ def sorted_entries(
     x = np.asarray(x, dtype=np.float64)
     if np.isinf(x).any():
         raise TableError(f"a numeric column holds an infinite number (row {int(np.isinf(x).argmax())})")
-    keep = ~np.isnan(x)
+    is_kept = ~np.isnan(x)
     if weights is not None:
         weights = np.asarray(weights, dtype=np.float64)
-        keep &= weights > 0
-    if not keep.all():
-        x, y = x[keep], np.asarray(y)[keep]
-        weights = None if weights is None else weights[keep]
+        is_kept &= weights > 0
+    if not is_kept.all():
+        x, y = x[is_kept], np.asarray(y)[is_kept]
+        weights = None if weights is None else weights[is_kept]
     stop.check()
     order = np.argsort(x)
     stop.check()
     values = x[order]
     classes = np.asarray(y)[order].astype(np.int32)
     weights = np.ones(len(x)) if weights is None else weights[order]
-    last = np.append(values[1:] != values[:-1], True)[: len(x)]
-    distinct = int(last.sum())
-    if 2 * distinct * n_classes <= len(x):
-        place = np.cumsum(last) - last  # index of the row's value
-        merged = np.bincount(place * n_classes + classes, weights=weights, minlength=distinct * n_classes)
-        occurs = np.flatnonzero(merged)
-        place, classes = occurs // n_classes, (occurs % n_classes).astype(np.int32)
-        values, weights = values[last][place], merged[occurs]
-        last = np.append(place[1:] != place[:-1], True)
-    return Entries(values, classes, weights, last)
+    is_last = np.append(values[1:] != values[:-1], True)[: len(x)]
+    n_distinct = int(is_last.sum())
+    if 2 * n_distinct * n_classes <= len(x):
+        value_index = np.cumsum(is_last) - is_last  # index of the row's value
+        merged_weights = np.bincount(
+            value_index * n_classes + classes, weights=weights, minlength=n_distinct * n_classes
+        )
+        occurs = np.flatnonzero(merged_weights)
+        value_index, classes = occurs // n_classes, (occurs % n_classes).astype(np.int32)
+        values, weights = values[is_last][value_index], merged_weights[occurs]
+        is_last = np.append(value_index[1:] != value_index[:-1], True)
+    return Entries(values, classes, weights, is_last)
 
 
 def _entropy_table(weights: np.ndarray) -> np.ndarray:
     """Return c log2 c for c = 0 .. sum of the weights; empty if weights are not whole, or their sum is too large."""
-    total = weights.sum()
-    return np.empty(0) if total >= _MAX_TABLE_ENTRIES or (weights % 1).any() else _whole_numbers(int(total))
+    weight_sum = weights.sum()
+    return np.empty(0) if weight_sum >= _MAX_TABLE_ENTRIES or (weights % 1).any() else _entropy_terms(int(weight_sum))
 
 
 @lru_cache(maxsize=1)  # the same for all columns of a table
-def _whole_numbers(total: int) -> np.ndarray:
+def _entropy_terms(total: int) -> np.ndarray:
+    """Return c log2 c for c = 0 .. total."""
     numbers = np.arange(1.0, total + 1)
     return np.concatenate([[0.0], numbers * np.log2(numbers)])
 
 
 def _piece(entries: Entries, start: int, end: int, n_classes: int) -> Piece:
+    """Return entries start .. end - 1 with their class weights and entropy."""
     counts = np.zeros(n_classes)
     class_weights(entries.classes, entries.weights, start, end, counts)
     present = counts[counts > 0]
@@ -141,7 +145,7 @@ def _piece(entries: Entries, start: int, end: int, n_classes: int) -> Piece:
     return Piece(start, end, counts, weight, max(bits, 0.0), len(present))
 
 
-def _best_place(entries: Entries, piece: Piece, table: np.ndarray, stop: StopToken) -> int:
+def _best_cut_entry(entries: Entries, piece: Piece, entropy_table: np.ndarray, stop: StopToken) -> int:
     """Return the first entry of the right side of the best cut; -1 if there is only one value or one class."""
     if piece.present < 2:
         return -1
@@ -149,25 +153,25 @@ def _best_place(entries: Entries, piece: Piece, table: np.ndarray, stop: StopTok
     start_sum = math.fsum(c * math.log2(c) for c in piece.counts.tolist() if c > 0)
     state = np.zeros(STATE_SIZE)
     state[2] = start_sum
-    best = np.array([-1])
+    best_entry = np.array([-1])
     slack = _ROUNDING * piece.weight * math.log2(piece.weight + 2)
-    end = piece.end - 1  # behind the last value there is no place; its other entries are never `last`
-    for first in range(piece.start, end, _ENTRIES_PER_CALL):
+    last_entry = piece.end - 1  # behind the last value there is no place; its other entries are never `last`
+    for first_entry in range(piece.start, last_entry, _ENTRIES_PER_CALL):
         stop.check()
         scan(
             entries.classes,
             entries.weights,
             entries.last,
-            first,
-            min(first + _ENTRIES_PER_CALL, end),
+            first_entry,
+            min(first_entry + _ENTRIES_PER_CALL, last_entry),
             piece.counts,
             left_counts,
             state,
-            best,
+            best_entry,
             slack,
-            table,
+            entropy_table,
         )
-    return int(best[0])
+    return int(best_entry[0])
 
 
 def _pays(piece: Piece, low: Piece, high: Piece) -> bool:

@@ -66,32 +66,35 @@ class MissingTexts(NamedTuple):
 def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> MissingTexts:
     """Return which texts of `CERTAIN` and `DOUBTFUL` stand for a missing value, and in which columns."""
     candidates = pa.array([*CERTAIN, *DOUBTFUL], type=pa.string())
-    gaps: dict[str, list[str]] = {}
-    levels: dict[str, list[str]] = {}
-    cells = Counter[str]()  # of words, by token
-    marks = Counter[str]()  # cells of errors of spreadsheets and dashes, in any column
+    columns_by_gap: dict[str, list[str]] = {}
+    columns_by_level: dict[str, list[str]] = {}
+    n_cells = Counter[str]()  # of words, by token
+    n_cells_by_mark = Counter[str]()  # cells of errors of spreadsheets and dashes, in any column
     marked_columns: list[str] = []
-    kept_cells = Counter[str]()  # of columns in which the token is a level
+    n_kept_cells = Counter[str]()  # of columns in which the token is a level
     for column in columns:
         stop.check()
         tokens = column.levels.filter(pc.is_in(column.levels, value_set=candidates)).to_pylist()
         if not any(tokens):
             continue
-        rest = column.without_texts(tokens)
-        is_measured = _is_measured(rest)
+        other_texts = column.without_texts(tokens)
+        is_measured = _is_measured(other_texts)
         for token in filter(None, tokens):
-            is_level = _is_level(token, rest, is_measured)
-            (levels if is_level else gaps).setdefault(token, []).append(column.name)
+            is_level = _is_level(token, other_texts, is_measured)
+            (columns_by_level if is_level else columns_by_gap).setdefault(token, []).append(column.name)
             if not is_level and (token.startswith("#") or not token.strip(DASHES)):
-                marks[token] += column.count([token])
+                n_cells_by_mark[token] += column.count([token])
                 marked_columns.append(column.name)
             if token in CERTAIN and (is_level or not is_measured):
-                (kept_cells if is_level else cells)[token] += column.count([token])
+                (n_kept_cells if is_level else n_cells)[token] += column.count([token])
     by_column: dict[str, tuple[str, ...]] = {}
-    for token, names in gaps.items():
-        for name in names if token in levels else ():
+    for token, names in columns_by_gap.items():
+        for name in names if token in columns_by_level else ():
             by_column[name] = (*by_column.get(name, ()), token)
-    everywhere = ("", *(token for token in (*MISSING, *DOUBTFUL) if token in gaps and token not in levels))
+    everywhere = (
+        "",
+        *(token for token in (*MISSING, *DOUBTFUL) if token in columns_by_gap and token not in columns_by_level),
+    )
 
     def change_of(token: str, names: Sequence[str], *, missing: bool) -> dict[str, Any]:
         """Return the change of options that makes a text missing in these columns, or a level."""
@@ -103,43 +106,43 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
         return {"columns": {name: {"missing": list(dict.fromkeys(texts))} for name, texts in texts_by_column.items()}}
 
     notes: list[str] = []
-    for token, names in gaps.items():
-        if token in levels:
-            note = f"{token!r} is missing in {listed(names)}, but a level of {listed(levels[token])}"
+    for token, names in columns_by_gap.items():
+        if token in columns_by_level:
+            note = f"{token!r} is missing in {listed(names)}, but a level of {listed(columns_by_level[token])}"
             if token in CERTAIN:
-                change = change_of(token, levels[token], missing=True)
+                change = change_of(token, columns_by_level[token], missing=True)
                 note = DoubtNote.with_doubt(
-                    note, DoubtCode.LEVEL_TEXT, change, levels[token], kept_cells[token], such=repr(token)
+                    note, DoubtCode.LEVEL_TEXT, change, columns_by_level[token], n_kept_cells[token], such=repr(token)
                 )
             notes.append(note)
-        elif token in cells and token.isalpha():
+        elif token in n_cells and token.isalpha():
             reading = (
-                f"{token!r} was read as missing in {cells[token]:,} {'cell' if cells[token] == 1 else 'cells'} of "
+                f"{token!r} was read as missing in {n_cells[token]:,} {'cell' if n_cells[token] == 1 else 'cells'} of "
             )
             note = Sentence(*(f"{reading}{listed(names)} ({advice})" for advice in KEEP_AS_LEVEL))
             change = change_of(token, names, missing=False)
             notes.append(
-                DoubtNote.with_doubt(note, DoubtCode.MISSING_TEXT, change, names, cells[token], such=repr(token))
+                DoubtNote.with_doubt(note, DoubtCode.MISSING_TEXT, change, names, n_cells[token], such=repr(token))
             )
         elif token not in CERTAIN and token.strip(DASHES):
             notes.append(f"{token!r} in {listed(names)} was read as missing, as the other values are numbers or dates")
-    if marks:
-        counts = ", ".join(f"{token} ({plural(count, 'cell')})" for token, count in marks.items())
+    if n_cells_by_mark:
+        counts = ", ".join(f"{token} ({plural(count, 'cell')})" for token, count in n_cells_by_mark.items())
         notes.append(f"{counts} in {listed(list(dict.fromkeys(marked_columns)))} read as missing")
     level_texts: dict[str, tuple[str, ...]] = {}
-    for token, names in levels.items():
+    for token, names in columns_by_level.items():
         for name in names if token in CERTAIN else ():
             level_texts[name] = (*level_texts.get(name, ()), token)
     return MissingTexts(tuple(dict.fromkeys(everywhere)), by_column, level_texts, notes)
 
 
-def _is_level(token: str, rest: TextColumn, is_measured: bool) -> bool:
+def _is_level(token: str, other_texts: TextColumn, is_measured: bool) -> bool:
     """Return whether a text is a level of a column, rather than a missing value, given the column's other texts."""
     if token in CERTAIN:
-        codes = len(rest.levels) >= MIN_CODES and all_match(rest.levels, CODE_TEXT)
-        return codes and bool(re.match(CODE_TEXT, token))
-    words = len(rest.levels) > 0 and pc.min(pc.utf8_length(rest.levels)).as_py() > 1
-    return not is_measured and not (words and not token.strip(DASHES))
+        are_codes = len(other_texts.levels) >= MIN_CODES and all_match(other_texts.levels, CODE_TEXT)
+        return are_codes and bool(re.match(CODE_TEXT, token))
+    are_words = len(other_texts.levels) > 0 and pc.min(pc.utf8_length(other_texts.levels)).as_py() > 1
+    return not is_measured and not (are_words and not token.strip(DASHES))
 
 
 def _is_measured(column: TextColumn) -> bool:
@@ -171,12 +174,12 @@ def sentinels(columns: Sequence[pd.Series]) -> dict[str, list[str]]:
     """
     numeric = {str(series.name): series for series in columns if series.dtype.kind in "if"}
     by_column = {name: column_sentinels(series.to_numpy(dtype=np.float64)) for name, series in numeric.items()}
-    negative = {value for values in by_column.values() for value in values if value < 0}
-    for name, series in numeric.items() if negative else ():
+    negative_sentinels = {value for values in by_column.values() for value in values if value < 0}
+    for name, series in numeric.items() if negative_sentinels else ():
         if by_column[name]:
             continue
         negatives = series[series < 0].to_numpy(dtype=np.float64)
-        if len(negatives) >= MIN_ROWS and negatives[0] in negative and (negatives == negatives[0]).all():
+        if len(negatives) >= MIN_ROWS and negatives[0] in negative_sentinels and (negatives == negatives[0]).all():
             by_column[name] = [float(negatives[0])]
     columns_by_text: dict[str, list[str]] = {}
     for name, values in by_column.items():
@@ -190,27 +193,30 @@ def column_sentinels(numbers: np.ndarray) -> list[float]:
     numbers = numbers[~np.isnan(numbers)]
     if not len(numbers) or not _may_have_sentinels(numbers):
         return []
-    values, counts = np.unique(numbers, return_counts=True)
+    values, n_rows = np.unique(numbers, return_counts=True)
     for n_apart in range(1, min(MAX_AT_AN_END, len(values) - 2) + 1):
-        for ends, rest, nearest_value in (
+        for end_values, other_values, nearest_value in (
             (values[:n_apart], values[n_apart:], values[n_apart - 1]),
             (values[-n_apart:], values[:-n_apart], values[-n_apart]),
         ):
-            rows = counts[np.isin(values, ends)]
+            n_rows_by_value = n_rows[np.isin(values, end_values)]
             is_lone = n_apart == 1 and abs(nearest_value) >= MIN_LONE_NUMBER and nearest_value in SENTINELS
-            if rows.min() < MIN_ROWS and not (is_lone and len(rest) >= MIN_OTHER_VALUES):
+            if n_rows_by_value.min() < MIN_ROWS and not (is_lone and len(other_values) >= MIN_OTHER_VALUES):
                 continue
-            is_tail = _is_tail(counts[np.isin(values, rest)], rows.sum())
-            if _is_sentinel(float(nearest_value), rest, rows.sum() / counts.sum(), is_tail=is_tail):
-                return [*ends.tolist(), *column_sentinels(numbers[~np.isin(numbers, ends)])]
+            is_tail = _is_tail(n_rows[np.isin(values, other_values)], n_rows_by_value.sum())
+            if _is_sentinel(float(nearest_value), other_values, n_rows_by_value.sum() / n_rows.sum(), is_tail=is_tail):
+                return [*end_values.tolist(), *column_sentinels(numbers[~np.isin(numbers, end_values)])]
     return []
 
 
 def _may_have_sentinels(numbers: np.ndarray) -> bool:
     """Return False if a sample of rows shows that no value can be far from the others, to avoid sorting all rows."""
     low, high = float(numbers.min()), float(numbers.max())
-    sample, third = numbers[:: 1 + len(numbers) // SAMPLE_ROWS], (high - low) / 3  # a gap is two thirds of the range
-    is_inside = (sample > low + third) & (sample < high - third)
+    sample, third_of_range = (
+        numbers[:: 1 + len(numbers) // SAMPLE_ROWS],
+        (high - low) / 3,
+    )  # a gap is two thirds of the range
+    is_inside = (sample > low + third_of_range) & (sample < high - third_of_range)
     return low in SENTINELS or high in SENTINELS or not is_inside.any()
 
 
@@ -219,27 +225,27 @@ def _is_tail(counts: np.ndarray, rows: int) -> bool:
     return bool(counts[-1] <= MAX_TAIL_SHARE * counts.max() and rows <= 2 * counts[-1])
 
 
-def _is_sentinel(value: float, rest: np.ndarray, share: float, *, is_tail: bool) -> bool:
-    """Return whether a value, in `share` of the rows, is far from `rest`, the sorted distinct other values."""
-    low, high = float(rest[0]), float(rest[-1])
+def _is_sentinel(value: float, others: np.ndarray, share: float, *, is_tail: bool) -> bool:
+    """Return whether a value, in `share` of the rows, is far from `others`, the sorted distinct other values."""
+    low, high = float(others[0]), float(others[-1])
     distance = low - value if value < low else value - high
     is_apart = distance > MIN_GAP_RATIO * max(high - low, 1.0)
     if value not in SENTINELS:
-        return is_apart and len(rest) >= MIN_OTHER_VALUES and MIN_SHARE <= share <= 0.5 and value == np.floor(value)
+        return is_apart and len(others) >= MIN_OTHER_VALUES and MIN_SHARE <= share <= 0.5 and value == np.floor(value)
     if value > 0:
-        return is_apart and high < value / 2 if value > 9 else not is_tail and _ends_a_scale(value, rest)
+        return is_apart and high < value / 2 if value > 9 else not is_tail and _ends_a_scale(value, others)
     if low < 0:
         return is_apart
     if value > -10:  # plausible as a code if 0 does not occur, or if there are large measurements
-        return low >= 1 or (high > 10 and len(rest) > 10)
+        return low >= 1 or (high > 10 and len(others) > 10)
     return True
 
 
-def _ends_a_scale(value: float, rest: np.ndarray) -> bool:
+def _ends_a_scale(value: float, other_values: np.ndarray) -> bool:
     """Return whether 7, 8 or 9 is beyond the end of a scale such as 1 to 5, or 8 or 9 beyond the answers 1 and 2."""
-    scale = np.arange(rest[0], rest[-1] + 1)
-    is_scale = rest[0] in (0, 1) and np.array_equal(rest, scale) and value > rest[-1] + 1
-    return is_scale and (len(rest) >= 3 or (rest.tolist() == [1, 2] and value >= 8))
+    scale = np.arange(other_values[0], other_values[-1] + 1)
+    is_scale = other_values[0] in (0, 1) and np.array_equal(other_values, scale) and value > other_values[-1] + 1
+    return is_scale and (len(other_values) >= 3 or (other_values.tolist() == [1, 2] and value >= 8))
 
 
 def sentinel_notes(
@@ -248,8 +254,10 @@ def sentinel_notes(
     """Return a doubt for each number that may stand for a missing value; its change adds it to the missing texts."""
     notes: list[str] = []
     for token, names in columns_by_number.items():
-        cells = {name: int((columns[name] == float(token)).sum()) for name in names}
-        columns_text = ", ".join(f"{name!r} ({count:,} cells)" for name, count in [*cells.items()][:MAX_NAMED])
+        n_cells_by_column = {name: int((columns[name] == float(token)).sum()) for name in names}
+        columns_text = ", ".join(
+            f"{name!r} ({n_cells:,} cells)" for name, n_cells in [*n_cells_by_column.items()][:MAX_NAMED]
+        )
         columns_text += f" and {len(names) - MAX_NAMED:,} more columns" if len(names) > MAX_NAMED else ""
         reading = f"{token} in {columns_text} may stand for a missing value; it was read as a number "
         texts_by_column = {name: [*(options.for_column(name).missing or ("",)), token] for name in names}
@@ -260,5 +268,7 @@ def sentinel_notes(
             f"{reading}(options={option} reads it as missing)",
             f'{reading}(to read it as missing, add it in "How it was read" to "Missing values are written")',
         )
-        notes.append(DoubtNote.with_doubt(note, DoubtCode.SENTINEL, change, names, sum(cells.values()), such=token))
+        notes.append(
+            DoubtNote.with_doubt(note, DoubtCode.SENTINEL, change, names, sum(n_cells_by_column.values()), such=token)
+        )
     return notes

@@ -64,22 +64,25 @@ def doubt_of_marks(columns: Sequence[TextColumn], options: ReadOptions, decimal:
     if options.delimiter != ";" or options.decimal is not None or options.thousands is not None:
         return []
     mark, other_decimal = decimal, "," if decimal == "." else "."
-    marked: dict[str, str] = {}
+    example_by_column: dict[str, str] = {}
     for column in columns:
         levels = column.text_cells.levels
         if not len(levels) or not all_match(levels, NUMBERLIKE) or _all_plain(levels):
             continue
         if thousands or not all_match(levels, rf"^[+{MINUS}]?([1-9][0-9]{{0,2}}([{mark}][0-9]{{3}})*|0)$"):
             return []
-        marked[column.name] = levels.filter(pc.match_substring(levels, mark))[0].as_py()
-    if not marked:
+        example_by_column[column.name] = levels.filter(pc.match_substring(levels, mark))[0].as_py()
+    if not example_by_column:
         return []
-    example = next(iter(marked.values()))
-    note = f"{example!r} in {listed(list(marked))} was read with a decimal {mark!r}, and may have it between thousands"
+    example = next(iter(example_by_column.values()))
+    note = (
+        f"{example!r} in {listed(list(example_by_column))} was read with a decimal {mark!r}, and may have it between "
+        f"thousands"
+    )
     number = as_floats(pa.array([example]), mark, "")[0]
-    words = {"such": example, "read": f"{number:g}", "other": example.replace(mark, "")}
+    doubt_texts = {"such": example, "read": f"{number:g}", "other": example.replace(mark, "")}
     change = {"decimal": other_decimal, "thousands": mark}
-    return [DoubtNote.with_doubt(note, DoubtCode.MARK_OF_NUMBERS, change, list(marked), 0, **words)]
+    return [DoubtNote.with_doubt(note, DoubtCode.MARK_OF_NUMBERS, change, list(example_by_column), 0, **doubt_texts)]
 
 
 def _all_plain(levels: pa.Array) -> bool:
@@ -92,11 +95,13 @@ def is_numeric(column: TextColumn, decimal: str, thousands: str) -> bool:
     Cells that were numbers in the source are in Python's notation, whatever the convention of the other cells.
     """
     if column.is_number is not None and column.is_number.any():
-        parts = [
+        columns_marks = [
             (column.mask_rows(column.is_number), (".", "")),
             (column.mask_rows(~column.is_number), (decimal, thousands)),
         ]
-        return all(is_numeric(replace(part, is_number=None), *marks) for part, marks in parts if len(part.levels))
+        return all(
+            is_numeric(replace(part, is_number=None), *marks) for part, marks in columns_marks if len(part.levels)
+        )
     levels = column.levels
     if len(levels) == 0 or not all_match(levels, number_pattern(decimal, thousands)) or all_match(levels, INFINITE):
         return False
@@ -164,6 +169,7 @@ def stray_texts(column: TextColumn) -> tuple[str, ...]:
 
 
 def _stray_quantities(column: TextColumn) -> tuple[str, ...]:
+    """Return the few texts of a column of quantities that are none, or have another unit; () for other columns."""
     sample = column.levels[:: 1 + len(column.levels) // STRAY_SAMPLE].to_pylist()
     if 2 * sum(bool(python_regex(QUANTITY_PATTERN).search(text)) for text in sample) < len(sample):
         return ()
@@ -177,14 +183,14 @@ def _stray_quantities(column: TextColumn) -> tuple[str, ...]:
 
 def stray_note(column: TextColumn, texts: Sequence[str], missing: Sequence[str], noun: str = "number") -> DoubtNote:
     """Return the note on stray texts among numbers, dates or times; `missing` are the column's missing texts."""
-    rows = column.count(texts)
-    values = plural(rows, "value is", "values are")
-    decision = f"{values} no {noun} in {column.name!r}, such as {short(texts[0])}: read as missing"
+    n_rows = column.count(texts)
+    values_text = plural(n_rows, "value is", "values are")
+    decision = f"{values_text} no {noun} in {column.name!r}, such as {short(texts[0])}: read as missing"
     note = Sentence(
         f"{decision} (options=ReadOptions(missing=()) reads the column as text)",
         f'{decision} (to read the column as text, say in "How it was read" which missing values are written)',
     )
     change = {"columns": {column.name: {"missing": list(missing)}}}
     return DoubtNote.with_doubt(
-        note, DoubtCode.STRAY_TEXT, change, [column.name], rows, such=short(texts[0]), what=f"{noun}s"
+        note, DoubtCode.STRAY_TEXT, change, [column.name], n_rows, such=short(texts[0]), what=f"{noun}s"
     )

@@ -92,11 +92,13 @@ class ReadOptions:
     @property
     def explicit_options(self) -> dict[str, Any]:
         """The options that are not None, by name, as JSON values."""
-        values = {option.name: getattr(self, option.name) for option in fields(self)}
-        values["missing"] = None if self.missing is None else list(self.missing)
-        values["spellings"] = None if self.spellings is None else dict(self.spellings)
-        values["columns"] = {name: column_options.explicit_options for name, column_options in self.columns} or None
-        return {name: value for name, value in values.items() if value is not None}
+        value_by_name = {option.name: getattr(self, option.name) for option in fields(self)}
+        value_by_name["missing"] = None if self.missing is None else list(self.missing)
+        value_by_name["spellings"] = None if self.spellings is None else dict(self.spellings)
+        value_by_name["columns"] = {
+            name: column_options.explicit_options for name, column_options in self.columns
+        } or None
+        return {name: value for name, value in value_by_name.items() if value is not None}
 
     def for_column(self, name: str) -> "ReadOptions":
         """Return the options of one column, which take precedence over the table's."""
@@ -140,8 +142,8 @@ class ReadOptions:
         for option, (is_valid, valid_values) in _CHECKS.items():
             value = getattr(self, option)
             if value is not None and not is_valid(value):
-                near = nearest(value, ENCODINGS) if option == "encoding" else ""
-                raise TableError(f"{option} is {value!r}; {valid_values} was expected{near}")
+                suggestion = nearest(value, ENCODINGS) if option == "encoding" else ""
+                raise TableError(f"{option} is {value!r}; {valid_values} was expected{suggestion}")
         if self.decimal is not None and self.decimal == self.thousands:
             raise TableError(f"decimal and thousands are both {self.decimal!r}; they must differ")
 
@@ -159,6 +161,7 @@ def _is_flag(value: Any) -> bool:
 
 
 def _is_encoding(name: str) -> bool:
+    """Return whether Python knows an encoding of text of this name."""
     try:
         "".encode(name)
     except (LookupError, ValueError):

@@ -28,12 +28,12 @@ def source_column(name: str, values: "pa.Array") -> SourceColumn:
             codes = values.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
             return TextColumn.from_codes(name, codes, values.dictionary)
         values = values.dictionary_decode()
-    kind = values.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    arrow_type = values.type
+    if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type):
         return values.cast(pa.float64())
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+    if pa.types.is_timestamp(arrow_type) or pa.types.is_date(arrow_type):
         return values.cast(pa.timestamp("us"))
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+    if not (pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type)):
         values = pa.array([None if value is None else str(value) for value in values.to_pylist()], type=pa.string())
     return TextColumn.from_arrow(name, values.cast(pa.string()))
 
@@ -55,13 +55,16 @@ def parse_column(column: SourceColumn, spec: ColumnSpec) -> ParsedValues:
             dates = column.to_numpy(zero_copy_only=False)
             return spec.take_dates(dates), np.zeros(len(dates), dtype=bool)
         column = TextColumn.from_values(spec.source, [value and str(value) for value in column.to_pylist()])
-    distinct, wrong = spec.parse_texts(column.levels)
-    values, bad = np.concatenate([distinct, spec.gap])[column.codes], np.append(wrong, False)[column.codes]
+    level_values, is_unreadable_level = spec.parse_texts(column.levels)
+    values, bad = (
+        np.concatenate([level_values, spec.gap])[column.codes],
+        np.append(is_unreadable_level, False)[column.codes],
+    )
     if column.is_number is not None and spec.type == "number":
-        rows = np.flatnonzero(column.is_number & (column.codes >= 0))
-        places, back = np.unique(column.codes[rows], return_inverse=True)
-        numbers = as_floats(column.levels.take(pa.array(places)), ".", "")
-        values[rows], bad[rows] = spec.take_numbers(numbers[back])
+        number_rows = np.flatnonzero(column.is_number & (column.codes >= 0))
+        distinct_codes, inverse = np.unique(column.codes[number_rows], return_inverse=True)
+        numbers = as_floats(column.levels.take(pa.array(distinct_codes)), ".", "")
+        values[number_rows], bad[number_rows] = spec.take_numbers(numbers[inverse])
     return values, bad
 
 
@@ -81,23 +84,23 @@ class ParseErrorCounts:
     ) -> "ParseErrorCounts":
         """Count the values of some rows, and add the unreadable ones to `unread` by row."""
         values, bad = parsed
-        present = values == values if values.dtype != object else values != None  # noqa: E711 (of each value)
-        rows = np.flatnonzero(bad)
-        texts = _texts_at(column, rows) if len(rows) else []
-        for row, text in zip(rows.tolist(), texts, strict=True):
+        is_present = values == values if values.dtype != object else values != None  # noqa: E711 (of each value)
+        unreadable_rows = np.flatnonzero(bad)
+        texts = _texts_at(column, unreadable_rows) if len(unreadable_rows) else []
+        for row, text in zip(unreadable_rows.tolist(), texts, strict=True):
             unread.setdefault(row, []).append(f"{spec.source}={text} (not {spec.value_description})")
         example = ", ".join(map(short, list(dict.fromkeys(texts[:1000]))[:EXAMPLES]))
-        return cls(spec.value_description, example, spec.hint, len(rows), int(present.sum()))
+        return cls(spec.value_description, example, spec.hint, len(unreadable_rows), int(is_present.sum()))
 
     def plus(self, counts: "ParseErrorCounts") -> "ParseErrorCounts":
         """Return the sum of two counts."""
-        first = self if self.bad else counts
-        return replace(first, bad=self.bad + counts.bad, read=self.read + counts.read)
+        counts_with_example = self if self.bad else counts
+        return replace(counts_with_example, bad=self.bad + counts.bad, read=self.read + counts.read)
 
     def note(self, name: str) -> str:
         """Return a sentence on the unreadable values of the column `name`."""
-        values = plural(self.bad, "value")
-        return f"{values} of {name!r} cannot be read as {self.value_description}, such as {self.example}: missing"
+        values_text = plural(self.bad, "value")
+        return f"{values_text} of {name!r} cannot be read as {self.value_description}, such as {self.example}: missing"
 
     def refusal(self, name: str, table: str) -> str:
         """Return why the column `name` is refused: all of its two or more values are unreadable; "" otherwise.

@@ -205,9 +205,9 @@ class ColumnSpec:
         if self.limits:
             texts = without_limits(texts)
         if self.unit is not None:
-            bare = bare_numbers(texts)
-            fits_unit = (unit in ("", self.unit) for unit in bare.units)
-            plain_texts = [n if fits else None for n, fits in zip(bare.numbers, fits_unit, strict=True)]
+            quantities = bare_numbers(texts)
+            fits_unit = (unit in ("", self.unit) for unit in quantities.units)
+            plain_texts = [n if fits else None for n, fits in zip(quantities.numbers, fits_unit, strict=True)]
             texts = pc.fill_null(pa.array(plain_texts, pa.string()), "")
         fits = pc.match_substring_regex(texts, number_pattern(*marks)).to_numpy(zero_copy_only=False)
         numbers = np.full(len(texts), np.nan)
@@ -319,8 +319,8 @@ def usual_missing(type_: str) -> tuple[str, ...]:
 @cache
 def in_usual_order(missing: tuple[str, ...]) -> tuple[str, ...]:
     """Return distinct missing texts in one order, so that specs with the same texts are equal."""
-    places = {text: place for place, text in enumerate(usual_missing("number"))}
-    return tuple(sorted(set(missing), key=lambda text: (places.get(text, len(places)), text)))
+    rank_by_text = {text: rank for rank, text in enumerate(usual_missing("number"))}
+    return tuple(sorted(set(missing), key=lambda text: (rank_by_text.get(text, len(rank_by_text)), text)))
 
 
 def _non_defaults(spec: Any) -> dict[str, Any]:
@@ -378,9 +378,9 @@ class Layout:
     @classmethod
     def from_options(cls, names: Sequence[str], head: Sequence[str], in_force: Any, options: Any) -> "Layout":
         """Return the layout of a table by the options in force, and the options that the user set."""
-        values = {name: getattr(in_force, name) for name in LAYOUT_OPTIONS}
-        fixed = tuple(name for name in LAYOUT_OPTIONS if getattr(options, name) is not None)
-        return cls(tuple(names), tuple(head), **values, fixed=fixed)
+        value_by_option = {name: getattr(in_force, name) for name in LAYOUT_OPTIONS}
+        fixed_options = tuple(name for name in LAYOUT_OPTIONS if getattr(options, name) is not None)
+        return cls(tuple(names), tuple(head), **value_by_option, fixed=fixed_options)
 
     @property
     def n_names(self) -> int:
@@ -486,9 +486,11 @@ class ParseSpec:
     def to_json(self) -> str:
         """Return the spec as JSON text, to be saved, edited and passed to `read_table(spec=...)`."""
         state = self.to_dict()
-        parts = {key: json.dumps(value, ensure_ascii=False) for key, value in state.items()}
-        parts["columns"] = "[\n  " + ",\n  ".join(json.dumps(c, ensure_ascii=False) for c in state["columns"]) + "\n ]"
-        return "{\n" + ",\n".join(f' "{key}": {text}' for key, text in parts.items()) + "\n}\n"
+        json_by_key = {key: json.dumps(value, ensure_ascii=False) for key, value in state.items()}
+        json_by_key["columns"] = (
+            "[\n  " + ",\n  ".join(json.dumps(c, ensure_ascii=False) for c in state["columns"]) + "\n ]"
+        )
+        return "{\n" + ",\n".join(f' "{key}": {text}' for key, text in json_by_key.items()) + "\n}\n"
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> "ParseSpec":

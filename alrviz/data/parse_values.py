@@ -50,9 +50,10 @@ def number_pattern(decimal: str, thousands: str) -> str:
     """Return the regular expression of numbers in this convention, including infinities."""
     point = "\\" + decimal
     mark = {"": "", " ": r"[ \x{00a0}\x{202f}\x{2009}]", ".": r"\.", ",": ",", "'": "['\\x{2019}]"}[thousands]
-    whole = rf"([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)" if mark else "[0-9]+"
+    whole_number = rf"([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)" if mark else "[0-9]+"
     return (
-        rf"^[+{MINUS}]?(({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
+        rf"^[+{MINUS}]?(({whole_number}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?"
+        r"|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
     )
 
 
@@ -75,8 +76,8 @@ def as_floats(levels: "pa.Array", decimal: str, thousands: str) -> "np.ndarray":
     if not pc.all(pc.string_is_ascii(levels)).as_py():
         levels = pc.replace_substring_regex(levels, rf"^[{MINUS}]", "-")
     if thousands:
-        marks = r"[' \x{00a0}\x{202f}\x{2009}\x{2019}]" if thousands in " '" else "\\" + thousands
-        levels = pc.replace_substring_regex(levels, marks, "")
+        thousands_pattern = r"[' \x{00a0}\x{202f}\x{2009}\x{2019}]" if thousands in " '" else "\\" + thousands
+        levels = pc.replace_substring_regex(levels, thousands_pattern, "")
     if decimal == ",":
         levels = pc.replace_substring(levels, ",", ".")
     if (numbers := plain_floats(levels)) is not None:
@@ -107,33 +108,34 @@ class Quantities:
 def bare_numbers(levels: "pa.Array") -> Quantities:
     """Return the numbers of quantities: $1,234, 12.5%, 70 kg, 19M, (1,234)."""
     matches = pc.extract_regex(levels, QUANTITY_PATTERN)
-    parts = {f.name: pc.fill_null(matches.field(i), "").to_pylist() for i, f in enumerate(matches.type)}
-    fits = matches.is_valid().to_pylist()
+    groups = {f.name: pc.fill_null(matches.field(i), "").to_pylist() for i, f in enumerate(matches.type)}
+    is_quantity = matches.is_valid().to_pylist()
     numbers, units, has_marks = list[str | None](), list[str](), False
-    for i, fit in enumerate(fits):
-        part = {name: texts[i] for name, texts in parts.items()} if fit else {}
-        number, unit, is_marked = _bare(part) if fit else (None, "", False)
+    for i, is_match in enumerate(is_quantity):
+        text_by_group = {name: texts[i] for name, texts in groups.items()} if is_match else {}
+        number, unit, is_marked = _bare_number(text_by_group) if is_match else (None, "", False)
         numbers.append(number)
         units.append(unit)
         has_marks |= is_marked
     return Quantities(numbers, units, has_marks)
 
 
-def _bare(part: dict[str, str]) -> tuple[str | None, str, bool]:
-    number = part["number"].strip()
-    is_behind = part["close"] == "-" and bool(_IS_MONEY.search(number))  # not in a grade such as 1-
-    if not _ENDS_LIKE_A_NUMBER.search(number) or bool(part["open"]) != (part["close"] == ")"):
+def _bare_number(text_by_group: dict[str, str]) -> tuple[str | None, str, bool]:
+    """Return number, unit and whether there was more than the number, from the groups of QUANTITY_PATTERN."""
+    number = text_by_group["number"].strip()
+    is_behind = text_by_group["close"] == "-" and bool(_IS_MONEY.search(number))  # not in a grade such as 1-
+    if not _ENDS_LIKE_A_NUMBER.search(number) or bool(text_by_group["open"]) != (text_by_group["close"] == ")"):
         return None, "", False
-    if part["close"] == "-" and not is_behind:
+    if text_by_group["close"] == "-" and not is_behind:
         return None, "", False
-    if part["before"] and part["after"] == "B":  # with a currency B is billions, not bytes
-        part["factor"], part["after"] = "B", ""
-    unit = part["before"] or part["after"] or part["word"]
-    minuses = sum(part[name] not in ("", "+") for name in ("sign", "minus", "open")) + is_behind
-    if (part["before"] and (part["after"] or part["word"])) or minuses > 1:
+    if text_by_group["before"] and text_by_group["after"] == "B":  # with a currency B is billions, not bytes
+        text_by_group["factor"], text_by_group["after"] = "B", ""
+    unit = text_by_group["before"] or text_by_group["after"] or text_by_group["word"]
+    minuses = sum(text_by_group[name] not in ("", "+") for name in ("sign", "minus", "open")) + is_behind
+    if (text_by_group["before"] and (text_by_group["after"] or text_by_group["word"])) or minuses > 1:
         return None, "", False
-    text = "-" * minuses + number + _FACTORS[part["factor"]]
-    return text, _singular(unit) if unit else "", bool(unit or part["factor"] or part["close"])
+    text = "-" * minuses + number + _FACTORS[text_by_group["factor"]]
+    return text, _singular(unit) if unit else "", bool(unit or text_by_group["factor"] or text_by_group["close"])
 
 
 def _singular(unit: str) -> str:
@@ -304,34 +306,36 @@ def dates_of(levels: "pa.Array", form: str, day_first: bool, pivot: int = PIVOT)
 
     Two-digit years below `pivot` are of this century.
     """
-    fits, parts = _parts(levels, DATE_FORMS[form])
-    day, month = (("first", "other") if day_first else ("other", "first")) if "first" in parts else ("day", "month")
-    year_texts = np.where(parts["yy"] == "", parts["year"], parts["yy"]) if "yy" in parts else parts["year"]
+    fits, groups = _match_groups(levels, DATE_FORMS[form])
+    day, month = (("first", "other") if day_first else ("other", "first")) if "first" in groups else ("day", "month")
+    year_texts = np.where(groups["yy"] == "", groups["year"], groups["yy"]) if "yy" in groups else groups["year"]
     years = _whole(year_texts)
-    short = np.array([len(text) == 2 for text in year_texts], dtype=bool)
-    years = np.where(short, years + np.where(years < pivot, 2000, 1900), years)
-    if "name" in parts:
-        months = np.array([MONTH_NAMES.get(name.lower(), 0) for name in parts["name"]], dtype=np.int64)
+    is_short = np.array([len(text) == 2 for text in year_texts], dtype=bool)
+    years = np.where(is_short, years + np.where(years < pivot, 2000, 1900), years)
+    if "name" in groups:
+        months = np.array([MONTH_NAMES.get(name.lower(), 0) for name in groups["name"]], dtype=np.int64)
     else:
-        months = _whole(parts[month])
-    days = _whole(parts[day]) if day in parts else np.ones(len(years), dtype=np.int64)
-    good = fits & (months >= 1) & (months <= 12) & (days >= 1)
-    first = ((np.where(good, years, 1970) - 1970) * 12 + np.where(good, months, 1) - 1).astype("datetime64[M]")
-    days_of_texts = first.astype("datetime64[D]") + (np.where(good, days, 1) - 1).astype("timedelta64[D]")
-    micros, timely = _microseconds(parts, len(years))
-    good &= timely & (days_of_texts.astype("datetime64[M]") == first)
-    return np.where(good, days_of_texts.astype("datetime64[us]") + micros, NO_DATE)
+        months = _whole(groups[month])
+    days = _whole(groups[day]) if day in groups else np.ones(len(years), dtype=np.int64)
+    is_valid = fits & (months >= 1) & (months <= 12) & (days >= 1)
+    first_of_month = ((np.where(is_valid, years, 1970) - 1970) * 12 + np.where(is_valid, months, 1) - 1).astype(
+        "datetime64[M]"
+    )
+    days_of_texts = first_of_month.astype("datetime64[D]") + (np.where(is_valid, days, 1) - 1).astype("timedelta64[D]")
+    micros, is_valid_time = _microseconds(groups, len(years))
+    is_valid &= is_valid_time & (days_of_texts.astype("datetime64[M]") == first_of_month)
+    return np.where(is_valid, days_of_texts.astype("datetime64[us]") + micros, NO_DATE)
 
 
 def hours_of(levels: "pa.Array", form: str) -> "np.ndarray":
     """Return texts (L,) of one form of `TIME_FORMS` as numbers (L,), times in hours; NaN for other texts."""
-    fits, parts = _parts(levels, TIME_FORMS[form])
+    fits, groups = _match_groups(levels, TIME_FORMS[form])
     if form in AMOUNT_UNITS:
-        numbers = {unit: np.where(texts == "", "0", texts).astype(float) for unit, texts in parts.items()}
+        numbers = {unit: np.where(texts == "", "0", texts).astype(float) for unit, texts in groups.items()}
         amounts = sum(AMOUNT_UNITS[form][unit] * amounts_of_unit for unit, amounts_of_unit in numbers.items())
         return np.where(fits, amounts, np.nan)
-    micros, timely = _microseconds(parts, len(levels), max_hour=24 if form == "clock" else 1000)
-    return np.where(fits & timely, micros.astype(np.int64) / 3.6e9, np.nan)
+    micros, is_valid_time = _microseconds(groups, len(levels), max_hour=24 if form == "clock" else 1000)
+    return np.where(fits & is_valid_time, micros.astype(np.int64) / 3.6e9, np.nan)
 
 
 def date_part(dates: "np.ndarray", part: str) -> "np.ndarray":
@@ -350,15 +354,15 @@ def date_part(dates: "np.ndarray", part: str) -> "np.ndarray":
     return np.where(present, numbers, np.nan)
 
 
-def _parts(levels: "pa.Array", pattern: str) -> tuple["np.ndarray", dict[str, "np.ndarray"]]:
+def _match_groups(levels: "pa.Array", pattern: str) -> tuple["np.ndarray", dict[str, "np.ndarray"]]:
     """Return which texts match a pattern, and its named groups as arrays of text, "" if a group is absent."""
     matches = pc.extract_regex(levels, pattern)
     fits = matches.is_valid().to_numpy(zero_copy_only=False).astype(bool)
-    parts = {}
-    for i, part in enumerate(matches.type):
+    groups = {}
+    for i, group in enumerate(matches.type):
         texts = matches.field(i).to_numpy(zero_copy_only=False)
-        parts[part.name] = texts if fits.all() else np.where(fits, texts, "")
-    return fits, parts
+        groups[group.name] = texts if fits.all() else np.where(fits, texts, "")
+    return fits, groups
 
 
 def _whole(texts: "np.ndarray") -> "np.ndarray":
@@ -366,22 +370,24 @@ def _whole(texts: "np.ndarray") -> "np.ndarray":
     return numbers
 
 
-def _microseconds(parts: dict[str, "np.ndarray"], n: int, max_hour: int = 24) -> tuple["np.ndarray", "np.ndarray"]:
+def _microseconds(groups: dict[str, "np.ndarray"], n: int, max_hour: int = 24) -> tuple["np.ndarray", "np.ndarray"]:
     """Return times of day as timedelta64[us], in UTC, and which of them have valid hours, minutes and seconds."""
-    if "hour" not in parts:
+    if "hour" not in groups:
         return np.zeros(n, dtype="timedelta64[us]"), np.ones(n, dtype=bool)
-    hours, minutes = _whole(parts["hour"]), _whole(parts["minute"])
-    seconds = np.char.replace(np.where(parts["second"] == "", "0", parts["second"]).astype(str), ",", ".").astype(float)
-    good = (minutes <= 59) & (seconds < 61)
-    if "half" in parts and (halves := np.char.lower(parts["half"].astype(str))).any():
-        good &= (halves == "") | ((hours <= 12) & (hours > 0))
+    hours, minutes = _whole(groups["hour"]), _whole(groups["minute"])
+    seconds = np.char.replace(np.where(groups["second"] == "", "0", groups["second"]).astype(str), ",", ".").astype(
+        float
+    )
+    is_valid = (minutes <= 59) & (seconds < 61)
+    if "half" in groups and (halves := np.char.lower(groups["half"].astype(str))).any():
+        is_valid &= (halves == "") | ((hours <= 12) & (hours > 0))
         hours = np.where(halves == "", hours, hours % 12 + 12 * (halves == "p"))
-    good &= (hours < max_hour) | ((hours == max_hour) & (minutes + seconds == 0))
+    is_valid &= (hours < max_hour) | ((hours == max_hour) & (minutes + seconds == 0))
     micros = hours * 3_600_000_000 + minutes * 60_000_000 + np.round(seconds * 1e6).astype(np.int64)
-    if "zone" in parts:
-        zones = {zone: _offset(zone) for zone in set(parts["zone"])}
-        micros = micros - 60_000_000 * np.array([zones[zone] for zone in parts["zone"]], dtype=np.int64)
-    return micros.astype("timedelta64[us]"), good
+    if "zone" in groups:
+        zones = {zone: _offset(zone) for zone in set(groups["zone"])}
+        micros = micros - 60_000_000 * np.array([zones[zone] for zone in groups["zone"]], dtype=np.int64)
+    return micros.astype("timedelta64[us]"), is_valid
 
 
 def _offset(zone: str) -> int:
@@ -439,10 +445,10 @@ def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]
         if not name:
             name = f"column {position}"
             changes["empty"].append(name)
-        base, count = name, 2
-        while name in names_so_far or (name != base and name in originals):
-            name, count = f"{base} ({count})", count + 1
-        if name != base:
+        name_without_suffix, suffix = name, 2
+        while name in names_so_far or (name != name_without_suffix and name in originals):
+            name, suffix = f"{name_without_suffix} ({suffix})", suffix + 1
+        if name != name_without_suffix:
             changes["double"].append(name)
         names_so_far.add(name)
         result.append(name)
@@ -458,9 +464,9 @@ def clean_names(names: list[str], *, numbered: bool = False) -> tuple[list[str],
         "long": "had an endless name, now",
     }
     notes = [
-        f"{plural(len(new), 'column')} {reasons[cause]} {listed(new, 3)}"
-        for cause, new in changes.items()
-        if new and not (numbered and cause == "empty")
+        f"{plural(len(changed_names), 'column')} {reasons[cause]} {listed(changed_names, 3)}"
+        for cause, changed_names in changes.items()
+        if changed_names and not (numbered and cause == "empty")
     ]
     return result, notes
 

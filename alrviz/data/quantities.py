@@ -32,8 +32,8 @@ def counts_column(columns: Sequence[pd.Series]) -> str | None:
 
     It is named like counts, all others have levels, and no combination of these occurs twice.
     """
-    whole, level_columns = _split_count_columns(columns)
-    count_columns = [column for column in whole if COUNT_NAME.search(str(column.name).lower())]
+    whole_columns, level_columns = _split_count_columns(columns)
+    count_columns = [column for column in whole_columns if COUNT_NAME.search(str(column.name).lower())]
     if (
         len(count_columns) != 1
         or len(level_columns) != len(columns) - 1
@@ -46,11 +46,16 @@ def counts_column(columns: Sequence[pd.Series]) -> str | None:
 
 def cross_table_note(columns: Sequence[pd.Series]) -> str:
     """Return a note on a cross table of counts with a column of totals; "" for other tables."""
-    whole, level_columns = _split_count_columns(columns)
-    totals = [column for column in whole if TOTAL_NAME.match(str(column.name))]
-    if len(level_columns) != 1 or len(totals) != 1 or len(whole) != len(columns) - 1 or not level_columns[0].is_unique:
+    whole_columns, level_columns = _split_count_columns(columns)
+    totals = [column for column in whole_columns if TOTAL_NAME.match(str(column.name))]
+    if (
+        len(level_columns) != 1
+        or len(totals) != 1
+        or len(whole_columns) != len(columns) - 1
+        or not level_columns[0].is_unique
+    ):
         return ""
-    if (sum(column for column in whole if column is not totals[0]) != totals[0]).any():
+    if (sum(column for column in whole_columns if column is not totals[0]) != totals[0]).any():
         return ""
     name = str(level_columns[0].name)
     return (
@@ -63,8 +68,8 @@ def _split_count_columns(columns: Sequence[pd.Series]) -> tuple[list[pd.Series],
     """Return the columns of whole numbers from 0, and those without numbers; empty lists for a table without counts."""
     if not 3 <= len(columns) <= MAX_COUNT_COLUMNS or not MIN_COUNTS <= len(columns[0]) <= MAX_COUNTS:
         return [], []
-    whole = [column for column in columns if column.dtype.kind == "i" and column.min() >= 0]
-    return whole, [column for column in columns if column.dtype.kind not in "if"]
+    whole_columns = [column for column in columns if column.dtype.kind == "i" and column.min() >= 0]
+    return whole_columns, [column for column in columns if column.dtype.kind not in "if"]
 
 
 def percent_note(column: TextColumn) -> str:
@@ -72,13 +77,14 @@ def percent_note(column: TextColumn) -> str:
     percents = pc.match_substring_regex(column.levels, PERCENT)
     if not pc.any(percents).as_py() or pc.all(percents).as_py():
         return ""
-    shares = column.levels.filter(pc.match_substring_regex(column.levels, SHARE))
-    if not len(shares):
+    share_texts = column.levels.filter(pc.match_substring_regex(column.levels, SHARE))
+    if not len(share_texts):
         return ""
-    percent, share = column.levels.filter(percents)[0].as_py(), shares[0].as_py()
-    rows = plural(column.count(shares.to_pylist()), "share such as", "shares such as")
+    percent_example, share_example = column.levels.filter(percents)[0].as_py(), share_texts[0].as_py()
+    rows_text = plural(column.count(share_texts.to_pylist()), "share such as", "shares such as")
     return (
-        f"{column.name!r} mixes percents such as {percent!r} with {rows} {share!r}: each is read as the number that is "
+        f"{column.name!r} mixes percents such as {percent_example!r} with {rows_text} {share_example!r}: each is "
+        f"read as the number that is "
         "written, so bring them to one unit"
     )
 
@@ -117,12 +123,14 @@ def transposed_note(columns: Sequence[TextColumn]) -> str:
         is_number = pc.match_substring_regex(column.levels, NUMBERLIKE).to_numpy(zero_copy_only=False)
         cells[k] = np.append(is_number.astype(float), np.nan)[column.codes]
     present = ~np.isnan(cells)
-    numbers = np.where(present, cells, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
-    if not (present.any(axis=0).all() and np.isin(numbers, (0.0, 1.0)).all() and 0 < numbers.sum() < n_rows):
+    number_shares = np.where(present, cells, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
+    if not (
+        present.any(axis=0).all() and np.isin(number_shares, (0.0, 1.0)).all() and 0 < number_shares.sum() < n_rows
+    ):
         return ""
-    words = np.flatnonzero(numbers == 0)
+    word_rows = np.flatnonzero(number_shares == 0)
     distinct = min(len({column.levels[int(c)] for column in columns[1:] if (c := column.codes[row]) >= 0})
-                   for row in words)  # fmt: skip
+                   for row in word_rows)  # fmt: skip
     if 2 * distinct > len(columns) - 1:
         return ""
     return (

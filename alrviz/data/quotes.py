@@ -51,24 +51,24 @@ class RepairedText(NamedTuple):
 
 def close_quotes(data: Buffer, delimiter: str, stop: StopToken, *, has_more: bool = False) -> RepairedText:
     """Return the text with lone quotation marks doubled and their fields quoted; `has_more`: text follows."""
-    starts, suspects = _odd_lines(data, stop)
-    mark = delimiter.encode()
-    lines, last = _Lines(data, starts), int(suspects[-1]) if len(suspects) else 0
+    line_starts, odd_lines = _odd_lines(data, stop)
+    separator = delimiter.encode()
+    lines, last_odd_line = _Lines(data, line_starts), int(odd_lines[-1]) if len(odd_lines) else 0
     repaired: list[int] = []
     open_from = len(data)
-    if len(suspects):
-        width = _usual_width(data, starts, set(suspects.tolist()), mark)
-        repaired = list(_lone_marks(lines, suspects.tolist(), mark, width, stop))
-    if has_more and last in repaired and len(lines) - last <= MAX_JOINED_LINES:
-        open_from = int(starts[repaired.pop()])
+    if len(odd_lines):
+        width = _usual_width(data, line_starts, set(odd_lines.tolist()), separator)
+        repaired = list(_lone_marks(lines, odd_lines.tolist(), separator, width, stop))
+    if has_more and last_odd_line in repaired and len(lines) - last_odd_line <= MAX_JOINED_LINES:
+        open_from = int(line_starts[repaired.pop()])
     if not repaired:
         return RepairedText(data, [], open_from)
-    parts, end_of_last = [], 0
-    for line in repaired:
-        begin, end = int(starts[line]), int(starts[line + 1])
-        parts += [bytes(data[end_of_last:begin]), _quoted(bytes(data[begin:end]), mark)]
+    text_pieces, end_of_last = [], 0
+    for line_index in repaired:
+        begin, end = int(line_starts[line_index]), int(line_starts[line_index + 1])
+        text_pieces += [bytes(data[end_of_last:begin]), _quoted(bytes(data[begin:end]), separator)]
         end_of_last = end
-    result = b"".join([*parts, bytes(data[end_of_last:])])
+    result = b"".join([*text_pieces, bytes(data[end_of_last:])])
     return RepairedText(result, repaired, open_from + len(result) - len(data))
 
 
@@ -101,6 +101,7 @@ class RepairedStream(io.RawIOBase):
         return len(piece)
 
     def _repair_piece(self) -> None:
+        """Read a piece of the stream; lines of a field that is still open wait for the next."""
         self._stop.check()
         raw = self._stream.read(STREAM_PIECE_BYTES)
         self._is_finished = not raw
@@ -115,9 +116,9 @@ class RepairedStream(io.RawIOBase):
 
 def quotes_note(n_lines: int, first: int | None = None) -> str:
     """Return the note on lines with a lone quotation mark; `first`: the number of the first, from 1."""
-    place = "" if first is None else f" (first in line {first:,})"
+    place_text = "" if first is None else f" (first in line {first:,})"
     lines = plural(n_lines, "line has", "lines have")
-    text = f"{lines} a quotation mark that is never closed: it was read as text{place}"
+    text = f"{lines} a quotation mark that is never closed: it was read as text{place_text}"
     return Note.with_code(NoteCode.OPEN_QUOTES, text)
 
 
@@ -139,51 +140,56 @@ def _odd_lines(data: Buffer, stop: StopToken) -> tuple[np.ndarray, np.ndarray]:
     if b'"' not in data:
         return np.zeros(1, np.int64), np.empty(0, np.int64)
     line_end = b"\n" if b"\n" in data else b"\r"
-    starts, odd, begin = [], [], 0
-    while begin < len(data):
+    line_starts_of_pieces, is_odd_of_pieces, piece_start = [], [], 0
+    while piece_start < len(data):
         stop.check()
-        end = data.find(line_end, begin + PIECE_BYTES) + 1 or len(data)
-        piece = np.frombuffer(data, np.uint8, end - begin, begin)
+        piece_end = data.find(line_end, piece_start + PIECE_BYTES) + 1 or len(data)
+        piece = np.frombuffer(data, np.uint8, piece_end - piece_start, piece_start)
         line_starts = np.concatenate([[0], np.flatnonzero(piece[:-1] == line_end[0]) + 1])
-        odd.append(np.bitwise_xor.reduceat((piece == QUOTE).view(np.uint8), line_starts))
-        starts.append(line_starts + begin)
-        begin = end
-    return np.concatenate([*starts, [len(data)]]), np.flatnonzero(np.concatenate(odd))
+        is_odd_of_pieces.append(np.bitwise_xor.reduceat((piece == QUOTE).view(np.uint8), line_starts))
+        line_starts_of_pieces.append(line_starts + piece_start)
+        piece_start = piece_end
+    return np.concatenate([*line_starts_of_pieces, [len(data)]]), np.flatnonzero(np.concatenate(is_odd_of_pieces))
 
 
-def _usual_width(data: Buffer, starts: np.ndarray, suspects: set[int], mark: bytes) -> int:
-    lines = _Lines(data, starts)
+def _usual_width(data: Buffer, line_starts: np.ndarray, odd_lines: set[int], separator: bytes) -> int:
+    """Return the commonest number of fields of the first lines, without those of an odd number of quotation marks."""
+    lines = _Lines(data, line_starts)
     widths = Counter[int]()
-    for k in range(min(len(lines), 10 * WIDTH_LINES)):
-        if k not in suspects and lines[k].strip():
-            widths[len(_fields(lines[k], mark))] += 1
+    for line_index in range(min(len(lines), 10 * WIDTH_LINES)):
+        if line_index not in odd_lines and lines[line_index].strip():
+            widths[len(_fields(lines[line_index], separator))] += 1
         if widths.total() >= WIDTH_LINES:
             break
     return widths.most_common(1)[0][0] if widths else 0
 
 
-def _lone_marks(lines: _Lines, suspects: list[int], mark: bytes, width: int, stop: StopToken) -> Iterator[int]:
+def _lone_marks(lines: _Lines, odd_lines: list[int], separator: bytes, width: int, stop: StopToken) -> Iterator[int]:
     """Yield the lines whose unclosed quotation mark is text."""
     last_joined = -1  # the last line of a field that spans several
-    for place, k in enumerate(suspects):
-        if place % 1000 == 0:
+    for position, line_index in enumerate(odd_lines):
+        if position % 1000 == 0:
             stop.check()
-        if k <= last_joined or not _is_unclosed(_fields(lines[k], mark)[-1]):
+        if line_index <= last_joined or not _is_unclosed(_fields(lines[line_index], separator)[-1]):
             continue
-        last = suspects[place + 1] if place + 1 < len(suspects) else None
-        if last is not None and last - k <= MAX_JOINED_LINES and _is_one_record(lines, k, last, mark, width):
-            last_joined = last
+        next_odd = odd_lines[position + 1] if position + 1 < len(odd_lines) else None
+        if (
+            next_odd is not None
+            and next_odd - line_index <= MAX_JOINED_LINES
+            and _is_one_record(lines, line_index, next_odd, separator, width)
+        ):
+            last_joined = next_odd
         else:
-            yield k
+            yield line_index
 
 
-def _is_one_record(lines: _Lines, first: int, last: int, mark: bytes, width: int) -> bool:
+def _is_one_record(lines: _Lines, first: int, last: int, separator: bytes, width: int) -> bool:
     """Return whether lines first .. last are one row, rather than a row each."""
     joined = b"\n".join(lines[k] for k in range(first, last + 1))
-    fields = _fields(joined, mark)
+    fields = _fields(joined, separator)
     if _is_unclosed(fields[-1]):
         return False
-    rows_alone = [len(_fields(lines[k], mark, literal=True)) == width for k in range(first, last + 1)]
+    rows_alone = [len(_fields(lines[k], separator, literal=True)) == width for k in range(first, last + 1)]
     fits = len(fields) == width
     if width > 1 and all(rows_alone):
         return fits and last - first < MAX_ROW_LINES
@@ -196,16 +202,19 @@ def split_record(text: str, delimiter: str) -> list[str]:
     return [(cell[1:-1].replace(b'""', b'"') if QUOTED_FIELD.fullmatch(cell) else cell).decode() for cell in cells]
 
 
-def _fields(line: bytes, mark: bytes, *, literal: bool = False) -> list[bytes]:
+def _fields(line: bytes, separator: bytes, *, literal: bool = False) -> list[bytes]:
     """Return the fields of a record; a quotation mark that is not closed is text if `literal`, else opens a field."""
-    return _field_pattern(mark, literal).findall(line)
+    return _field_pattern(separator, literal).findall(line)
 
 
 @cache
-def _field_pattern(mark: bytes, literal: bool) -> "re.Pattern[bytes]":
-    stop = re.escape(mark)
-    quoted, unclosed = QUOTED_FIELD.pattern + rb"(?=" + stop + rb"|\Z)|", b"" if literal else rb'"(?s:.*)|'
-    return re.compile(rb"(?:\A|" + stop + rb")(" + quoted + unclosed + rb"[^" + stop + rb"]*)")
+def _field_pattern(separator: bytes, literal: bool) -> "re.Pattern[bytes]":
+    """Return the pattern whose matches are the fields of a record; see `_fields`."""
+    separator_pattern = re.escape(separator)
+    quoted, unclosed = QUOTED_FIELD.pattern + rb"(?=" + separator_pattern + rb"|\Z)|", b"" if literal else rb'"(?s:.*)|'
+    return re.compile(
+        rb"(?:\A|" + separator_pattern + rb")(" + quoted + unclosed + rb"[^" + separator_pattern + rb"]*)"
+    )
 
 
 def _is_unclosed(field: bytes) -> bool:
@@ -213,11 +222,11 @@ def _is_unclosed(field: bytes) -> bool:
     return field.startswith(b'"') and QUOTED_FIELD.fullmatch(field) is None
 
 
-def _quoted(line: bytes, mark: bytes) -> bytes:
+def _quoted(line: bytes, separator: bytes) -> bytes:
     """Return a line with its fields of an unclosed quotation mark quoted."""
     body = line.rstrip(b"\r\n")
     fields = [
         b'"' + field.replace(b'"', b'""') + b'"' if _is_unclosed(field) else field
-        for field in _fields(body, mark, literal=True)
+        for field in _fields(body, separator, literal=True)
     ]
-    return mark.join(fields) + line[len(body) :]
+    return separator.join(fields) + line[len(body) :]

@@ -134,6 +134,7 @@ def _failure_reported(source: Any) -> Iterator[None]:
 
 
 def _frame(source: Any) -> pd.DataFrame:
+    """Return a table in memory as a data frame; columns without names are numbered from 1."""
     if isinstance(source, np.ndarray) and source.dtype.names is None:
         if source.ndim != 2:
             raise TableError(f"an array of rows and columns was expected, got {source.ndim} dimensions")
@@ -207,7 +208,11 @@ def _common_options(
     paths: Sequence[Any], in_force: Sequence[ReadOptions], given_options: ReadOptions, notes: list[str]
 ) -> ReadOptions:
     """Return the options in force for all files, and `given_options` for those in which files differ, with a note."""
-    names = [field.name for field in fields(ReadOptions) if len({getattr(part, field.name) for part in in_force}) > 1]
+    names = [
+        field.name
+        for field in fields(ReadOptions)
+        if len({getattr(file_options, field.name) for file_options in in_force}) > 1
+    ]
     if names:
         options_of_files = [
             f"{os.path.basename(os.fspath(path))} with "

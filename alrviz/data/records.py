@@ -64,7 +64,7 @@ class UnevenRows:
         Raises `TableError` if more than 1 % of `n_rows` have a surplus that is not empty.
         """
         changes = {change: [row for row in self.rows if row.change == change] for change in CHANGES}
-        n_uneven, unfit = len(changes["padded"]) + len(changes["cut"]), changes["cut"]
+        n_uneven, cut_rows = len(changes["padded"]) + len(changes["cut"]), changes["cut"]
         cells_text = f"{self.width} cells at the delimiter {self.delimiter!r}"
         if n_uneven > max(1, MAX_UNEVEN_SHARE * n_rows):
             raise TableError(
@@ -72,11 +72,12 @@ class UnevenRows:
                 "delimiter cuts it",
                 code=UNEVEN_LINES,
             )
-        if len(unfit) > max(1, MAX_UNFIT_SHARE * n_rows):
-            lines = [f"{place_of(row.record)}: {short(row.text)}" for row in unfit[:NAMED_LINES]]
+        if len(cut_rows) > max(1, MAX_UNFIT_SHARE * n_rows):
+            examples = [f"{place_of(row.record)}: {short(row.text)}" for row in cut_rows[:NAMED_LINES]]
             raise TableError(
-                f"{len(unfit):,} of {n_rows:,} lines have more than the table's {cells_text}: is it in a text without "
-                f"quotation marks? The first are {'; '.join(lines)}"
+                f"{len(cut_rows):,} of {n_rows:,} lines have more than the table's {cells_text}: is it in a text "
+                f"without "
+                f"quotation marks? The first are {'; '.join(examples)}"
             )
         notes = list[str]()
         for change, rows in changes.items():
@@ -89,9 +90,9 @@ class UnevenRows:
     def merged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a batch of parsed rows, with dictionary columns, with the repaired rows inserted."""
         pending = self.rows[self._n_merged :]
-        places = [row.record - self._n_merged - k - self._n_fitting for k, row in enumerate(pending)]
-        places = [place for place in places if place <= batch.num_rows]
-        rows = pending[: len(places)]
+        batch_rows = [row.record - self._n_merged - k - self._n_fitting for k, row in enumerate(pending)]
+        batch_rows = [batch_row for batch_row in batch_rows if batch_row <= batch.num_rows]
+        rows = pending[: len(batch_rows)]
         self._n_merged += len(rows)
         self._n_fitting += batch.num_rows
         if not rows:
@@ -103,7 +104,7 @@ class UnevenRows:
             joined = pa.concat_arrays([levels.cast(pa.string()), texts]).dictionary_encode()
             codes = joined.indices.to_numpy()
             fitting = codes[: len(levels)][column.indices.to_numpy(zero_copy_only=False)]
-            indices = np.insert(fitting, places, codes[len(levels) :]).astype(np.int32)
+            indices = np.insert(fitting, batch_rows, codes[len(levels) :]).astype(np.int32)
             columns.append(pa.DictionaryArray.from_arrays(pa.array(indices), joined.dictionary))
         return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
@@ -127,11 +128,13 @@ def record_batches(text: Any, uneven: UnevenRows, block: int) -> Iterator[pa.Rec
     ) as reader:
         for batch in reader:
             yield uneven.merged(batch)
-        if (rest := uneven.merged(empty)).num_rows:  # repaired rows behind the last batch
-            yield rest
+        if (last_batch := uneven.merged(empty)).num_rows:  # repaired rows behind the last batch
+            yield last_batch
 
 
 def empty_batch(width: int) -> pa.RecordBatch:
     """Return a batch without rows of so many dictionary columns."""
     cells = pa.dictionary(pa.int32(), pa.string())
-    return pa.RecordBatch.from_pylist([], schema=pa.schema([(f"f{place}", cells) for place in range(width)]))
+    return pa.RecordBatch.from_pylist(
+        [], schema=pa.schema([(f"f{column_index}", cells) for column_index in range(width)])
+    )

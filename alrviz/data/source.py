@@ -75,6 +75,7 @@ PACKERS: dict[bytes, tuple[str, Callable[[BinaryIO], Any]]] = {
     b"\xfd7zXZ": ("xz", lzma.LZMAFile),
     b"\x28\xb5\x2f\xfd": ("Zstandard", lambda file: pa.CompressedInputStream(file, "zstd")),
 }
+PARQUET_START = b"PAR1"
 MAX_PATH_LENGTH = 4096  # characters of a path on any system
 FILE_TYPES = {
     stat.S_ISDIR: "a folder",
@@ -173,6 +174,7 @@ def _load_file(source: str | os.PathLike[str], request: ReadRequest, notes: list
 
 
 def _names(folder: Path) -> list[str]:
+    """Return the names in a folder, or in the current one if it cannot be read."""
     try:
         return os.listdir(folder)
     except OSError:
@@ -184,6 +186,7 @@ def _cut(text: str) -> str:
 
 
 def _drain(file: Readable, request: ReadRequest, *, unpacked: bool = False) -> Buffer:
+    """Return all bytes of a file, within the limits; `unpacked` says which of them apply."""
     data = bytearray()  # grows in place: joining pieces at the end would block for the time of a large copy
     while True:
         request.stop.check()
@@ -215,8 +218,8 @@ def _unpack(data: Buffer, request: ReadRequest, notes: list[str]) -> Buffer:
         TableError: damaged or too large data; a zip archive without a table, or of several if the option `sheet` names
             none of them.
     """
-    for start, (name, opener) in PACKERS.items():
-        if data.startswith(start):
+    for magic, (name, opener) in PACKERS.items():
+        if data.startswith(magic):
             try:
                 with opener(io.BytesIO(data)) as file:
                     return _drain(file, request, unpacked=True)
@@ -271,8 +274,8 @@ def first_lines(data: bytes, n_bytes: int) -> bytes:
     if len(data) <= n_bytes:
         return data
     line_end = {b"\xff\xfe": b"\n\0", b"\xfe\xff": b"\0\n"}.get(data[:2], b"\n")  # two bytes in UTF-16
-    place = data.rfind(line_end, 0, n_bytes)
-    return data if place < 0 else data[: place + len(line_end)]
+    last_line_end = data.rfind(line_end, 0, n_bytes)
+    return data if last_line_end < 0 else data[: last_line_end + len(line_end)]
 
 
 def sniff_format(data: Buffer) -> str:
@@ -280,7 +283,7 @@ def sniff_format(data: Buffer) -> str:
 
     Raises `TableError` for a format that is no table, such as PDF.
     """
-    if data.startswith(b"PAR1"):
+    if data.startswith(PARQUET_START):
         return "parquet"
     if data.startswith(WORKBOOK_STARTS):
         return "workbook"

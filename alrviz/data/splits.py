@@ -99,26 +99,26 @@ def split_holdout(y: NDArray[Any], holdout: float, seed: int, splitting: Splitti
         is_late = splitting.times >= times[len(y) - n_test] if n_test else np.zeros(len(y), bool)
         return Splits(rows[~is_late], test=rows[is_late]) if not is_late.all() else Splits(rows)
     if splitting.units is not None:
-        _, first, units = np.unique(splitting.units, return_index=True, return_inverse=True)
-        is_test = np.isin(units, split_holdout(y[first], holdout, seed).test)
+        _, first_rows, units = np.unique(splitting.units, return_index=True, return_inverse=True)
+        is_test = np.isin(units, split_holdout(y[first_rows], holdout, seed).test)
         code = class_codes(y, len(y))[1]
         is_lost = is_test & ~np.isin(code, code[~is_test])
         is_test &= ~np.isin(units, units[is_lost])  # every class keeps a training row
         return Splits(rows[~is_test], test=rows[is_test])
     classes, code = class_codes(y, len(y))  # codes compare faster than labels that are objects
-    size = np.bincount(code, minlength=len(classes))
-    single = size[code] == 1
-    candidates = rows[~single]
+    n_rows_by_class = np.bincount(code, minlength=len(classes))
+    is_single = n_rows_by_class[code] == 1
+    candidates = rows[~is_single]
     n_test = round(holdout * len(y))
     if n_test == 0 or len(candidates) < 2:
         return Splits(rows)
     from sklearn.model_selection import train_test_split
 
-    n_repeated_classes = int((size > 1).sum())
+    n_repeated_classes = int((n_rows_by_class > 1).sum())
     n_test = min(n_test, len(candidates) - n_repeated_classes)
     if n_test < n_repeated_classes:  # too few to stratify: keep one row of each class, draw from the rest
-        keep = candidates[np.unique(code[candidates], return_index=True)[1]]
-        candidates = np.setdiff1d(candidates, keep)
+        kept_rows = candidates[np.unique(code[candidates], return_index=True)[1]]
+        candidates = np.setdiff1d(candidates, kept_rows)
         test = np.random.default_rng(seed).choice(candidates, n_test, replace=False) if n_test else candidates[:0]
     else:
         train, test = train_test_split(candidates, test_size=n_test, random_state=seed, stratify=code[candidates])
@@ -153,8 +153,8 @@ def split_folds(y: NDArray[Any], folds: int, seed: int, splitting: Splitting = A
         folds_of_rows = StratifiedGroupKFold(folds, shuffle=True, random_state=seed).split(strata, strata, units)
         return [Splits(train, test=test) for train, test in folds_of_rows]
     # Among so many groups sizes average out: stratifying groups by the class of their first row is enough.
-    first = np.unique(units, return_index=True)[1]
-    test_masks = [np.isin(units, fold.test) for fold in _stratified_folds(y[first], folds, seed)]
+    first_rows = np.unique(units, return_index=True)[1]
+    test_masks = [np.isin(units, fold.test) for fold in _stratified_folds(y[first_rows], folds, seed)]
     return [Splits(np.flatnonzero(~is_test), test=np.flatnonzero(is_test)) for is_test in test_masks]
 
 
@@ -202,9 +202,9 @@ def one_fold_suffices(class_rows: NDArray[Any]) -> bool:
     Measured on 15 such tables with something to learn: one fold kept the class frequencies on 6 of them, three folds on
     1; log loss on new rows was .00040 and .00056 below that of the class frequencies.
     """
-    rows = class_rows.sum()
-    shares = class_rows / rows
-    return bool(rows * (1.0 - shares @ shares) > INFORMATIVE_ROWS * (1.0 - 1.0 / len(class_rows)))
+    n_rows = class_rows.sum()
+    shares = class_rows / n_rows
+    return bool(n_rows * (1.0 - shares @ shares) > INFORMATIVE_ROWS * (1.0 - 1.0 / len(class_rows)))
 
 
 def check_folds(folds: int, splitting: Splitting = AT_RANDOM) -> None:
@@ -222,13 +222,13 @@ def spread_folds(y: NDArray[np.integer], folds: int, seed: int, splitting: Split
     count as rows of the class of their first row; times are ignored.
     """
     if splitting.units is not None:
-        _, first, units = np.unique(splitting.units, return_index=True, return_inverse=True)
-        return spread_folds(y[first], folds, seed)[units]
+        _, first_rows, units = np.unique(splitting.units, return_index=True, return_inverse=True)
+        return spread_folds(y[first_rows], folds, seed)[units]
     order = np.random.default_rng(seed).permutation(len(y))
     order = order[np.argsort(y[order], kind="stable")]
-    fold = np.empty(len(y), np.int64)
-    fold[order] = np.arange(len(y)) % folds
-    return fold
+    fold_of_row = np.empty(len(y), np.int64)
+    fold_of_row[order] = np.arange(len(y)) % folds
+    return fold_of_row
 
 
 def _check_units(n_units: int, folds: int) -> None:
@@ -237,19 +237,24 @@ def _check_units(n_units: int, folds: int) -> None:
 
 
 def _time_folds(times: NDArray[Any], folds: int) -> list[Splits]:
+    """Return folds in which rows of earlier times are training rows, and those of the next part test rows."""
     order = np.argsort(times, kind="stable")
-    size = len(times) // (folds + 1)
-    targets = [len(times) - (folds - k) * size for k in range(folds)]
+    part_size = len(times) // (folds + 1)
+    target_edges = [len(times) - (folds - k) * part_size for k in range(folds)]
     # Rows of equal time stay together: a part begins with the first row of its time.
-    edges = [int(np.searchsorted(times[order], times[order[edge]])) for edge in targets] if size else [0]
+    edges = [int(np.searchsorted(times[order], times[order[edge]])) for edge in target_edges] if part_size else [0]
     edges.append(len(times))
     if edges[0] == 0 or (np.diff(edges) == 0).any():
         raise RecipeError(f"{len(np.unique(times))} different times are too few, or too unevenly filled, for {folds} "
                           "folds in time; expected fewer folds, or a column of more times")  # fmt: skip
-    return [Splits(np.sort(order[:low]), test=np.sort(order[low:high])) for low, high in pairwise(edges)]
+    return [
+        Splits(np.sort(order[:train_end]), test=np.sort(order[train_end:test_end]))
+        for train_end, test_end in pairwise(edges)
+    ]
 
 
 def _stratified_folds(y: NDArray[Any], folds: int, seed: int) -> list[Splits]:
+    """Return shuffled folds, stratified by class y (N,)."""
     from sklearn.model_selection import StratifiedKFold
 
     if len(y) < folds:
@@ -262,11 +267,11 @@ def _stratified_folds(y: NDArray[Any], folds: int, seed: int) -> list[Splits]:
 def _strata(y: NDArray[Any], folds: int) -> NDArray[Any]:
     """Return the class (N,) to stratify each row by; classes with fewer rows than folds are merged."""
     classes, code = class_codes(y, len(y))
-    size = np.bincount(code, minlength=len(classes))
-    rare = size < folds
-    strata = np.where(rare[code], -1, code)
-    if 0 < size[rare].sum() < folds:
-        strata = np.where(rare[code], size.argmax(), code)
+    n_rows_by_class = np.bincount(code, minlength=len(classes))
+    is_rare = n_rows_by_class < folds
+    strata = np.where(is_rare[code], -1, code)
+    if 0 < n_rows_by_class[is_rare].sum() < folds:
+        strata = np.where(is_rare[code], n_rows_by_class.argmax(), code)
     return strata
 
 
@@ -367,38 +372,38 @@ def validation_rows(y: NDArray[np.integer], seed: int) -> tuple[Rows, Rows]:
     If all rows of a class would be validation rows, one of them is moved to the end, so that the class can be learned.
     `y` is the class of each row (N,), below 0 for rows that are no training rows.
     """
-    parts = [slice(begin, begin + CHUNK) for begin in range(0, len(y), CHUNK)]  # no temporary as long as the table
-    class_rows = np.sum([np.bincount(y[part] + 1, minlength=int(y.max()) + 2)[1:] for part in parts], axis=0)
+    chunks = [slice(begin, begin + CHUNK) for begin in range(0, len(y), CHUNK)]  # no temporary as long as the table
+    class_rows = np.sum([np.bincount(y[chunk] + 1, minlength=int(y.max()) + 2)[1:] for chunk in chunks], axis=0)
     n_rows, first_chunk = int(class_rows.sum()), []
-    for part in parts:
-        hashes = row_hash(part.start, len(y[part]), seed + SHUFFLE_SEED)
-        rows = np.flatnonzero((chunk_of(hashes, -(-n_rows // CHUNK)) == 0) & (y[part] >= 0))
-        first_chunk.append(np.array([rows + part.start, hashes[rows].view(np.int64)]))
-    first, hashed = np.concatenate(first_chunk, axis=1)
-    first = first[np.argsort(hashed.view(np.uint64), kind="stable")].astype(np.intp)
-    last = first[:0]
+    for chunk in chunks:
+        hashes = row_hash(chunk.start, len(y[chunk]), seed + SHUFFLE_SEED)
+        rows = np.flatnonzero((chunk_of(hashes, -(-n_rows // CHUNK)) == 0) & (y[chunk] >= 0))
+        first_chunk.append(np.array([rows + chunk.start, hashes[rows].view(np.int64)]))
+    candidates, hash_bits = np.concatenate(first_chunk, axis=1)
+    candidates = candidates[np.argsort(hash_bits.view(np.uint64), kind="stable")].astype(np.intp)
+    moved_so_far = candidates[:0]
     while True:
-        validation = first[: n_validation_rows(n_rows)]
-        whole = np.bincount(y[validation], minlength=len(class_rows)) == class_rows
-        whole[y[last]] = False  # these have a row at the end; a second one would not help
-        _, place = np.unique(np.where(whole[y[validation]], y[validation], -1), return_index=True)
-        moved_rows = validation[place][whole[y[validation[place]]]]
+        validation = candidates[: n_validation_rows(n_rows)]
+        is_exhausted = np.bincount(y[validation], minlength=len(class_rows)) == class_rows
+        is_exhausted[y[moved_so_far]] = False  # these have a row at the end; a second one would not help
+        _, first_positions = np.unique(np.where(is_exhausted[y[validation]], y[validation], -1), return_index=True)
+        moved_rows = validation[first_positions][is_exhausted[y[validation[first_positions]]]]
         if not len(moved_rows):
-            return validation, last
-        first, last = first[~np.isin(first, moved_rows)], np.append(last, moved_rows)
+            return validation, moved_so_far
+        candidates, moved_so_far = candidates[~np.isin(candidates, moved_rows)], np.append(moved_so_far, moved_rows)
 
 
 def hash_test_rows(y: NDArray[np.integer], n_classes: int, holdout: float, seed: int) -> NDArray[np.bool_]:
     """Return a mask (N,) of the test rows; y below 0 means no class. A class of test rows alone keeps its first row."""
-    test = np.zeros(len(y), bool)
-    for begin in range(0, len(y), CHUNK):
-        n = min(CHUNK, len(y) - begin)
-        test[begin : begin + n] = row_hash(begin, n, seed) < np.uint64(holdout * (2**64 - 1))
+    is_test = np.zeros(len(y), bool)
+    for first_row in range(0, len(y), CHUNK):
+        n_rows = min(CHUNK, len(y) - first_row)
+        is_test[first_row : first_row + n_rows] = row_hash(first_row, n_rows, seed) < np.uint64(holdout * (2**64 - 1))
     for k in range(n_classes):
-        of_class = y == k
-        if not (of_class & ~test).any():
-            test[int(of_class.argmax())] = False
-    return test
+        is_of_class = y == k
+        if not (is_of_class & ~is_test).any():
+            is_test[int(is_of_class.argmax())] = False
+    return is_test
 
 
 def row_hash(first: int, n_rows: int, seed: int) -> NDArray[np.uint64]:

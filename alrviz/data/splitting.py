@@ -50,7 +50,7 @@ class Splitting:
         """Return the constraints of some rows, given by number (n,) or mask (N,)."""
         if self.units is None and self.times is None:
             return self
-        units, times = (None if part is None else part[rows] for part in (self.units, self.times))
+        units, times = (None if labels is None else labels[rows] for labels in (self.units, self.times))
         return replace(self, units=units, times=times)
 
 
@@ -164,7 +164,7 @@ def split_by(dataset: AnyTable, repeats: str, groups: Any, time: Any) -> AnyTabl
             f"the splits of this table have a constraint already: {previous.words}; for another one, call split_by on "
             "the table that this one was made from"
         )
-    words, notes = list[str](), list(dataset.notes)
+    rule_texts, notes = list[str](), list(dataset.notes)
     rules: list[tuple[str, str, NDArray[np.signedinteger] | None]] = []
     if time is not None:
         times, name = _codes(dataset, time, "time")
@@ -173,7 +173,7 @@ def split_by(dataset: AnyTable, repeats: str, groups: Any, time: Any) -> AnyTabl
                 f"{name} is missing in {int((times < 0).sum()):,} rows; splits by time need it in every row"
             )
         splitting = Splitting(None, times)
-        words.append(f"in the order of {name}: rows are judged by a model of earlier ones")
+        rule_texts.append(f"in the order of {name}: rows are judged by a model of earlier ones")
         rules.append(("time", name, times))
     elif groups is not None:
         units, name = _codes(dataset, groups, "group")
@@ -182,11 +182,11 @@ def split_by(dataset: AnyTable, repeats: str, groups: Any, time: Any) -> AnyTabl
         without_group = units < 0  # each is a group of one row
         units[without_group] = units.max() + 1 + np.arange(without_group.sum())
         splitting = Splitting(units)
-        words.append(f"rows of one {name} are kept together")
+        rule_texts.append(f"rows of one {name} are kept together")
         rules.append(("groups", name, units))
     elif repeats == "together":
         splitting = Splitting(row_keys(dataset.X))
-        words.append("duplicate rows are kept together")
+        rule_texts.append("duplicate rows are kept together")
         rules.append(("repeats", "together", None))
     else:
         splitting = previous
@@ -194,24 +194,24 @@ def split_by(dataset: AnyTable, repeats: str, groups: Any, time: Any) -> AnyTabl
     if repeats == "once":
         is_repeat = dataset.repeated
         if is_repeat.any():
-            keep = ~is_repeat
-            frame, labels = frame[keep].reset_index(drop=True), labels[keep].reset_index(drop=True)
-            splitting = splitting.of_rows(keep)
+            is_kept = ~is_repeat
+            frame, labels = frame[is_kept].reset_index(drop=True), labels[is_kept].reset_index(drop=True)
+            splitting = splitting.of_rows(is_kept)
             notes.append(f"{int(is_repeat.sum()):,} duplicates of earlier rows are dropped")
             rules.append(("repeats", "once", None))
-        words.insert(0, "duplicate rows are dropped")
+        rule_texts.insert(0, "duplicate rows are dropped")
     arguments = {"repeats": repeats if repeats != REPEATS[0] else None, "groups": groups, "time": time}
     call_arguments = {name: value for name, value in arguments.items() if value is not None}
-    plain = all(isinstance(value, str) for value in call_arguments.values())
+    are_texts = all(isinstance(value, str) for value in call_arguments.values())
     call_text = ", ".join(f"{name}={value!r}" for name, value in call_arguments.items())
-    call = f"split_by({call_text})" if call_arguments and plain else ""
-    if not words:
+    call = f"split_by({call_text})" if call_arguments and are_texts else ""
+    if not rule_texts:
         return dataset
     if previous.calls:
         call = f"{previous.call}.{call}" if previous.call and call else ""
     if previous.words:
-        words = list(dict.fromkeys([*previous.words.split("; "), *words]))
-    splitting = replace(splitting, words="; ".join(words), call=call, calls=(*previous.calls, call_arguments))
+        rule_texts = list(dict.fromkeys([*previous.words.split("; "), *rule_texts]))
+    splitting = replace(splitting, words="; ".join(rule_texts), call=call, calls=(*previous.calls, call_arguments))
     result = replace(dataset, frame=frame, labels=labels, notes=tuple(notes), splitting=splitting)
     if not rules:
         return result

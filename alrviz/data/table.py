@@ -44,8 +44,8 @@ class Table:
     name: str
     values: tuple[Values, ...]
     options: ReadOptions
-    limits: Limits = NO_LIMITS
-    notes: tuple[str, ...] = ()
+    limits: Limits = NO_LIMITS  # that apply to levels and classes too
+    notes: tuple[str, ...] = ()  # decisions and changes made while reading, as sentences
     sheets: tuple[str, ...] = ()
     given_options: ReadOptions = field(default_factory=ReadOptions)
     head: tuple[str, ...] = ()

@@ -102,28 +102,28 @@ def target_choices(values: Sequence[Values]) -> list[TargetChoice]:
     undated = [column for column in sources if column.dtype_kind != "M"]
     usable = [column for column in undated if _may_be_class(column)]
     reasons: dict[str, TargetReason] = {}
-    lowered = {column.name.lower(): column for column in reversed(undated)}
+    column_by_lower_name = {column.name.lower(): column for column in reversed(undated)}
     for name in TARGET_NAMES:
-        if name in lowered:
-            reasons.setdefault(lowered[name].name, TargetReason.NAME)
+        if name in column_by_lower_name:
+            reasons.setdefault(column_by_lower_name[name].name, TargetReason.NAME)
     for pattern in (NAME_ENDS, NAME_WORDS):
         for column in reversed(usable):
             if pattern.search(re.sub(r"([a-z])([A-Z])", r"\1_\2", column.name).lower()):
                 reasons.setdefault(column.name, TargetReason.NAME)
-    last = next((column for column in reversed(undated) if column.series.nunique() > 1), None)
-    if last is not None and (last in usable or (not reasons and last.dtype_kind in "if")):
-        reasons.setdefault(last.name, TargetReason.LAST)
+    last_column = next((column for column in reversed(undated) if column.series.nunique() > 1), None)
+    if last_column is not None and (last_column in usable or (not reasons and last_column.dtype_kind in "if")):
+        reasons.setdefault(last_column.name, TargetReason.LAST)
     for name in USUAL_NAMES:
         for column in usable:
             if column.name.lower() == name:
                 reasons.setdefault(column.name, TargetReason.NAME)
-    counts = {column.name: int(column.series.nunique()) for column in usable}
-    usable.sort(key=lambda column: (column is not sources[0], column.dtype_kind in "if", counts[column.name]))
+    n_values_by_name = {column.name: int(column.series.nunique()) for column in usable}
+    usable.sort(key=lambda column: (column is not sources[0], column.dtype_kind in "if", n_values_by_name[column.name]))
     for column in usable:
         reasons.setdefault(column.name, TargetReason.FEW_VALUES)
     if not reasons and sources:
-        reasons[(last or sources[-1]).name] = TargetReason.LAST
-    return [TargetChoice(name, reason, counts.get(name, 0)) for name, reason in reasons.items()]
+        reasons[(last_column or sources[-1]).name] = TargetReason.LAST
+    return [TargetChoice(name, reason, n_values_by_name.get(name, 0)) for name, reason in reasons.items()]
 
 
 def _may_be_class(column: Values) -> bool:
@@ -165,6 +165,7 @@ def class_labels(column: Values, quartiles: bool | None) -> tuple[pd.Series, lis
 
 
 def _quartiles(series: pd.Series) -> tuple[pd.Series, list[str]]:
+    """Return numbers (N,) as classes Q1 .. Q4, and a note on the cuts."""
     numbers = series.to_numpy(dtype=np.float64)
     present = numbers[~np.isnan(numbers)]
     quarters = np.unique(np.quantile(present, (0.25, 0.5, 0.75), method="lower")) if len(present) else present
@@ -172,7 +173,7 @@ def _quartiles(series: pd.Series) -> tuple[pd.Series, list[str]]:
     texts = [number_text(cut) for cut in cuts]
     inner_ranges = [f"above {low}, up to {high}" for low, high in pairwise(texts)]
     ranges = [f"up to {texts[0]}", *inner_ranges, f"above {texts[-1]}"] if texts else [" to "]
-    labels = [f"Q{i}: {words}" for i, words in enumerate(ranges, 1)]
+    labels = [f"Q{i}: {range_text}" for i, range_text in enumerate(ranges, 1)]
     codes = np.where(np.isnan(numbers), -1, np.searchsorted(cuts, numbers, side="left"))
     classes = pd.Series(pd.Categorical.from_codes(codes, categories=labels), name=series.name)
     return classes, [f"{series.name!r} was cut at {', '.join(texts) or 'no value'} into {len(labels)} classes"]
@@ -209,8 +210,8 @@ def check_labels(target: str, classes: pd.Series, limits: Limits) -> list[str]:
             f"column {target!r} has {len(counts):,} different values on {len(classes):,} rows and cannot be the class; "
             "choose another target"
         )
-    rare = [str(name) for name, count in counts.items() if count == 1]
-    if not rare:
+    rare_names = [str(name) for name, count in counts.items() if count == 1]
+    if not rare_names:
         return []
-    subject = f"class {listed(rare)} has" if len(rare) == 1 else f"classes {listed(rare)} have"
+    subject = f"class {listed(rare_names)} has" if len(rare_names) == 1 else f"classes {listed(rare_names)} have"
     return [f"{subject} a single row, so training or test rows will lack it"]

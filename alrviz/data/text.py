@@ -67,15 +67,17 @@ class TextColumn:
     ) -> "TextColumn":
         """Return a column of raw codes and levels: trim levels, merge equal ones, drop those that do not occur."""
         trimmed = pc.utf8_trim_whitespace(levels)
-        occurs = (rows := np.bincount(codes[codes >= 0], minlength=len(levels))) > 0
+        occurs = (n_rows_by_level := np.bincount(codes[codes >= 0], minlength=len(levels))) > 0
         if occurs.all() and trimmed.equals(levels) and pc.count_distinct(levels).as_py() == len(levels):
             return cls(name, codes, levels, is_number)
         joined = trimmed.filter(pa.array(occurs)).dictionary_encode()
         lookup = np.full(len(levels) + 1, -1, dtype=np.int32)  # the last entry is for code -1
-        lookup[:-1][occurs] = places = joined.indices.to_numpy()
-        blank = pc.and_(pc.not_equal(levels, trimmed), pc.not_equal(trimmed, "")).to_numpy(zero_copy_only=False)[occurs]
-        merged = blank & (np.bincount(places, minlength=1)[places] > 1)
-        return cls(name, lookup[codes], joined.dictionary, is_number, int(rows[occurs][merged].sum()))
+        lookup[:-1][occurs] = new_codes = joined.indices.to_numpy()
+        had_blanks = pc.and_(pc.not_equal(levels, trimmed), pc.not_equal(trimmed, "")).to_numpy(zero_copy_only=False)[
+            occurs
+        ]
+        is_merged = had_blanks & (np.bincount(new_codes, minlength=1)[new_codes] > 1)
+        return cls(name, lookup[codes], joined.dictionary, is_number, int(n_rows_by_level[occurs][is_merged].sum()))
 
     @classmethod
     def from_values(cls, name: str, values: Sequence[str | None], is_number: np.ndarray | None = None) -> "TextColumn":
@@ -93,10 +95,10 @@ class TextColumn:
     def joined(cls, parts: Sequence["TextColumn"]) -> "TextColumn":
         """Return the rows of several columns as one, with the name of the first."""
         levels = pa.concat_arrays([part.levels.cast(pa.string()) for part in parts]).dictionary_encode()
-        place, start, codes = np.append(levels.indices.to_numpy(), -1).astype(np.int32), 0, []
+        code_of_level, first_level, codes = np.append(levels.indices.to_numpy(), -1).astype(np.int32), 0, []
         for part in parts:
-            codes.append(place[np.where(part.codes < 0, len(place) - 1, part.codes + start)])
-            start += len(part.levels)
+            codes.append(code_of_level[np.where(part.codes < 0, len(code_of_level) - 1, part.codes + first_level)])
+            first_level += len(part.levels)
         is_number = [
             np.zeros(len(part.codes), dtype=bool) if part.is_number is None else part.is_number for part in parts
         ]
@@ -116,9 +118,9 @@ class TextColumn:
     @property
     def is_empty(self) -> np.ndarray:
         """Mask (N,) of the rows without text."""
-        place = pc.index(self.levels, "").as_py()
-        empty: np.ndarray = (self.codes < 0) | ((self.codes == place) if place >= 0 else False)
-        return empty
+        code_of_empty = pc.index(self.levels, "").as_py()
+        is_empty_row: np.ndarray = (self.codes < 0) | ((self.codes == code_of_empty) if code_of_empty >= 0 else False)
+        return is_empty_row
 
     def mask_rows(self, rows: np.ndarray) -> "TextColumn":
         """Return the column with all rows outside this mask (N,) made missing."""
@@ -259,30 +261,37 @@ def merge_case(column: TextColumn, *, codes: bool = False) -> tuple[TextColumn, 
     levels, names = column.levels, column.levels.to_pylist() if len(column.levels) <= MAX_MENDED_LEVELS else []
     keys_by_level = folded(levels).dictionary_encode()
     keys, n_kept = keys_by_level.dictionary.to_pylist(), len(keys_by_level.dictionary)
-    short = {key for key in keys if len(key) == 1}
-    are_codes = short and not (short <= set("yntfmjw") and len(short) == n_kept)
+    short_keys = {key for key in keys if len(key) == 1}
+    are_codes = short_keys and not (short_keys <= set("yntfmjw") and len(short_keys) == n_kept)
     if len(names) < len(levels) or (are_codes and not codes):
         return column, {}, ""
     note = ""
     if n_kept < len(levels):
-        place = keys_by_level.indices.to_numpy()
-        several = [k for k in range(n_kept) if (place == k).sum() > 1]
+        key_of_level = keys_by_level.indices.to_numpy()
+        merged_keys = [key_index for key_index in range(n_kept) if (key_of_level == key_index).sum() > 1]
         genotypes = {
-            keys[k] for k in several if len(keys[k]) == 2 and (place == k).sum() > 2
+            keys[key_index]
+            for key_index in merged_keys
+            if len(keys[key_index]) == 2 and (key_of_level == key_index).sum() > 2
         } - SHORT_ANSWERS  # AA, Aa, aa
-        if not all(is_plain(names[i]) for i in np.flatnonzero(np.isin(place, several))) or (genotypes and not codes):
+        if not all(is_plain(names[i]) for i in np.flatnonzero(np.isin(key_of_level, merged_keys))) or (
+            genotypes and not codes
+        ):
             return column, {}, ""
         counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels))
-        order = np.lexsort((-counts, place))
-        representatives = order[np.searchsorted(place[order], np.arange(n_kept))]
-        examples = [f"{', '.join(repr(names[i]) for i in order[place[order] == k])}" for k in several[:3]]
-        remainder = f" and {len(several) - 3:,} more" if len(several) > 3 else ""
-        cells = f"{int(counts.sum() - counts[representatives].sum()):,} cells"
+        order = np.lexsort((-counts, key_of_level))
+        representatives = order[np.searchsorted(key_of_level[order], np.arange(n_kept))]
+        examples = [
+            f"{', '.join(repr(names[i]) for i in order[key_of_level[order] == key_index])}"
+            for key_index in merged_keys[:3]
+        ]
+        remainder = f" and {len(merged_keys) - 3:,} more" if len(merged_keys) > 3 else ""
+        cells_text = f"{int(counts.sum() - counts[representatives].sum()):,} cells"
         note = (
-            f"spellings in {column.name!r} that differ in upper and lower case are one level ({cells}): "
+            f"spellings in {column.name!r} that differ in upper and lower case are one level ({cells_text}): "
             f"{'; '.join(examples)}{remainder}"
         )
-        codes_of_rows = np.append(place, -1).astype(np.int32)[column.codes]
+        codes_of_rows = np.append(key_of_level, -1).astype(np.int32)[column.codes]
         column = TextColumn(column.name, codes_of_rows, levels.take(pa.array(representatives)))
     pairs = zip(keys, column.levels.to_pylist(), strict=True)
     return column, {key: level for key, level in pairs if is_plain(level)}, note

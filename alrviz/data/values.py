@@ -101,20 +101,20 @@ def spec_of_typed(column: Values, missing: tuple[str, ...] = ("",), day_first: b
 
 def join_columns(parts: Sequence[TextColumn | Values]) -> TextColumn | Values:
     """Return the rows of a column in several files or batches as one; `TableError` if these have different types."""
-    texts = [part for part in parts if isinstance(part, TextColumn)]
-    if len(texts) == len(parts):
-        return TextColumn.joined(texts)
-    values = [part for part in parts if isinstance(part, Values)]
-    series, first = [part.series for part in values], values[0]
-    types = {part.dtype_kind.replace("i", "f") for part in values}
-    if texts or len(types) > 1:
-        raise TableError(f"column {short(first.name)} is not of one type in all files or batches; save them alike")
-    joined = pd.Series(union_categoricals(series, ignore_order=True)) if types == {"O"} else pd.concat(series)
-    result = replace(first, series=joined.rename(first.name).reset_index(drop=True))
-    if any(part.texts is not None for part in values):
-        result = replace(result, texts=TextColumn.joined([part.texts or as_text(part) for part in values]))
-    if any(part.spec != first.spec for part in values):  # files were parsed differently
-        missing = tuple(dict.fromkeys(token for part in values if part.spec for token in part.spec.missing))
+    text_parts = [part for part in parts if isinstance(part, TextColumn)]
+    if len(text_parts) == len(parts):
+        return TextColumn.joined(text_parts)
+    typed_parts = [part for part in parts if isinstance(part, Values)]
+    series, first_part = [part.series for part in typed_parts], typed_parts[0]
+    type_kinds = {part.dtype_kind.replace("i", "f") for part in typed_parts}
+    if text_parts or len(type_kinds) > 1:
+        raise TableError(f"column {short(first_part.name)} is not of one type in all files or batches; save them alike")
+    joined = pd.Series(union_categoricals(series, ignore_order=True)) if type_kinds == {"O"} else pd.concat(series)
+    result = replace(first_part, series=joined.rename(first_part.name).reset_index(drop=True))
+    if any(part.texts is not None for part in typed_parts):
+        result = replace(result, texts=TextColumn.joined([part.texts or as_text(part) for part in typed_parts]))
+    if any(part.spec != first_part.spec for part in typed_parts):  # files were parsed differently
+        missing = tuple(dict.fromkeys(token for part in typed_parts if part.spec for token in part.spec.missing))
         result = replace(result, spec=spec_of_typed(result, missing))
     return result
 
@@ -133,11 +133,11 @@ def read_column(column: TextColumn | Values, spec: ColumnSpec) -> tuple[Values, 
     series, bad = read_values(column, spec)
     if isinstance(column, Values) and not spec.part:
         return replace(column, name=spec.name, series=series, spec=spec), bad
-    texts = None
+    written_texts = None
     if isinstance(column, TextColumn) and spec.type == "number" and len(column.levels) <= MAX_WRITTEN_LEVELS:
         is_usual = all_match(column.without_texts(spec.missing).levels, OWN_TEXT)  # 1.10 and 1E5 are not
-        texts = None if is_usual else column
-    return Values(spec.name, series, is_derived=bool(spec.part), spec=spec, texts=texts), bad
+        written_texts = None if is_usual else column
+    return Values(spec.name, series, is_derived=bool(spec.part), spec=spec, texts=written_texts), bad
 
 
 def read_values(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Series, np.ndarray]:
@@ -160,14 +160,17 @@ def read_values(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Serie
 
 
 def _read_levels(column: TextColumn | Values, spec: ColumnSpec) -> pd.Series:
+    """Return a column as a categorical of the spec's levels, in their order."""
     text = as_text(column)
     levels = spec.rename_levels(text.levels)
     if levels is text.levels:  # as they are, categories of the source in their order
         series = column.series if isinstance(column, Values) and column.dtype_kind == "O" else text.categorical()
         return _in_order(series.rename(spec.name), spec.order)
     encoded = levels.dictionary_encode()
-    places = np.append(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), -1).astype(np.int32)
-    return _in_order(TextColumn.from_codes(spec.name, places[text.codes], encoded.dictionary).categorical(), spec.order)
+    code_of_level = np.append(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), -1).astype(np.int32)
+    return _in_order(
+        TextColumn.from_codes(spec.name, code_of_level[text.codes], encoded.dictionary).categorical(), spec.order
+    )
 
 
 def _in_order(series: pd.Series, order: Sequence[str]) -> pd.Series:
@@ -175,5 +178,7 @@ def _in_order(series: pd.Series, order: Sequence[str]) -> pd.Series:
     if not order:
         return series
     levels = set(series.cat.categories)
-    first = [level for level in order if level in levels]
-    return series.cat.set_categories([*first, *(level for level in series.cat.categories if level not in first)])
+    ordered_levels = [level for level in order if level in levels]
+    return series.cat.set_categories(
+        [*ordered_levels, *(level for level in series.cat.categories if level not in ordered_levels)]
+    )

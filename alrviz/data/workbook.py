@@ -63,13 +63,13 @@ def read_workbook(data: Buffer, request: ReadRequest) -> RawTable:
     other_titles = [title for title in titles_of_sheets if title != sheet.title]
     notes = list[str]()
     if other_titles:
-        do = "does" if len(skipped_titles) == 1 else "do"
-        reason = f", as {listed(skipped_titles)} {do} not look like the table" if skipped_titles else ""
-        number = f"of {len(other_titles) + 1}{reason}"
-        notes.append(f"the sheet {sheet.title!r} was read, {number}; there are also {listed(other_titles)}")
+        verb = "does" if len(skipped_titles) == 1 else "do"
+        reason = f", as {listed(skipped_titles)} {verb} not look like the table" if skipped_titles else ""
+        count_text = f"of {len(other_titles) + 1}{reason}"
+        notes.append(f"the sheet {sheet.title!r} was read, {count_text}; there are also {listed(other_titles)}")
     if sheet.start != (0, 0):
-        place = _column_letters(sheet.start[1] + 1).decode() + str(sheet.start[0] + 1)
-        notes.append(f"the first cells of the sheet are empty: it was read from {place} on")
+        first_cell = _column_letters(sheet.start[1] + 1).decode() + str(sheet.start[0] + 1)
+        notes.append(f"the first cells of the sheet are empty: it was read from {first_cell} on")
     skipped = min(options.skip_rows or 0, sheet.n_rows - 1)
     region = find_table(
         sheet.cells(skipped, skipped + MAX_TITLE_LINES + HEAD_ROWS),
@@ -92,12 +92,15 @@ def read_workbook(data: Buffer, request: ReadRequest) -> RawTable:
         sheet=sheet.title,
     )
     if n_uncached:
-        cells = plural(n_uncached, "formula is", "formulas are")
-        note = f"{cells} missing, as the file keeps no values of them; open it in a spreadsheet program and save it"
+        formulas_text = plural(n_uncached, "formula is", "formulas are")
+        note = (
+            f"{formulas_text} missing, as the file keeps no values of them; open it in a spreadsheet program and "
+            f"save it"
+        )
         notes.append(Note.with_code(NoteCode.FORMULAS, note))
     if n_merged:
-        areas = f"{plural(n_merged, 'area')} of merged cells"
-        notes.append(f"{areas}: the value is in the first cell of each, the others are missing")
+        areas_text = f"{plural(n_merged, 'area')} of merged cells"
+        notes.append(f"{areas_text}: the value is in the first cell of each, the others are missing")
     return region.named_table(columns, in_force, notes, request.stop, tuple(titles_of_sheets))
 
 
@@ -171,16 +174,16 @@ def _check_archive(data: Buffer, limits: Limits, stop: StopToken) -> tuple[Buffe
 
 def _pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, stop: StopToken) -> Iterator[bytes]:
     """Yield a file of the archive in pieces that end after a row, or at least after a tag."""
-    rest = b""
+    unfinished = b""
     with archive.open(entry) as file:
         while piece := file.read(PIECE_BYTES):
             stop.check()
-            piece = rest + piece
+            piece = unfinished + piece
             cut = piece.rfind(b"</row>") + 6
             cut = cut if cut > 5 else piece.rfind(b">") + 1
-            rest = piece[cut:]
+            unfinished = piece[cut:]
             yield piece[:cut]
-    yield rest
+    yield unfinished
 
 
 def _check_rectangle(n_rows: int, n_columns: int, limits: Limits) -> None:
@@ -197,13 +200,14 @@ class _Extent:
 
     n_rows: int = 0
     n_columns: int = 0
-    n_cells: int = 0
-    n_unplaced: int = 0
-    n_uncached: int = 0
+    n_cells: int = 0  # with a reference
+    n_unplaced: int = 0  # cells without a reference
+    n_uncached: int = 0  # formulas without a value
     is_sheet: bool = False
     _n_in_row: int = 0  # cells without a reference in the last row
 
     def add(self, piece: bytes) -> None:
+        """Take the next piece of the file into account: its cells, and the formulas without a value."""
         if b"<!DOCTYPE" in piece:
             raise TableError(
                 "the workbook holds a document type, which no spreadsheet program writes; it was not opened"
@@ -212,8 +216,8 @@ class _Extent:
         places_in_xml = PLACE.findall(piece)
         cells = [(letters, number) for _, letters, number in places_in_xml if letters]
         places, rows = set(cells), [int(number) for _, number in cells]
-        falls = rows != sorted(rows) or rows[:1] <= [self.n_rows]
-        if self.is_sheet and cells and (falls or len(places) < len(cells)):
+        is_unordered = rows != sorted(rows) or rows[:1] <= [self.n_rows]
+        if self.is_sheet and cells and (is_unordered or len(places) < len(cells)):
             raise TableError(f"the workbook is damaged: a row or a cell comes twice, or too late; {_SAVE_AGAIN}")
         self.n_rows = max([self.n_rows, *rows])
         self.n_columns = max([self.n_columns, *map(_column_number, {letters for letters, _ in places})])
@@ -236,6 +240,7 @@ class _Extent:
 
 
 def _column_number(letters: bytes) -> int:
+    """Return the number of a column, from 1, by its letters."""
     number = 0
     for letter in letters.upper():
         number = 26 * number + letter - 64
@@ -312,18 +317,18 @@ def _choose_sheet(book: Any, request: ReadRequest, n_uncached: int) -> tuple["_S
     candidates = sorted(titles, key=lambda title: title in hidden)
     if requested is not None:
         candidates = [_requested_title(requested, titles)]
-    first = table = None
+    first_filled_sheet = first_table_sheet = None
     for title in candidates:
         sheet = _Sheet.read(book.get_sheet_by_name(title), request)
         if sheet.n_rows > int(n_uncached > 0):  # a sheet of formulas without values has the row of names alone
             if requested is not None or sheet.looks_like_a_table():
                 if requested is not None or sheet.has_names(request.expected_names):
                     return sheet, skipped_titles
-                table = table or sheet
-            first = first or sheet
+                first_table_sheet = first_table_sheet or sheet
+            first_filled_sheet = first_filled_sheet or sheet
             skipped_titles.append(title)
-    if first is not None:
-        return table or first, []
+    if first_filled_sheet is not None:
+        return first_table_sheet or first_filled_sheet, []
     if n_uncached:
         raise TableError(
             f"the workbook holds {n_uncached:,} formulas whose values the file does not keep, and no other row of "
@@ -334,16 +339,17 @@ def _choose_sheet(book: Any, request: ReadRequest, n_uncached: int) -> tuple["_S
 
 
 def _requested_title(requested: str | int, titles: Sequence[str]) -> str:
+    """Return the title of the sheet that the options name by title or by number, from 1."""
     if isinstance(requested, str) and requested in titles:
         return requested
     digits = str(requested)  # digits are a sheet's number, unless a sheet has that title, such as a year
-    place = int(digits) - 1 if digits.isdecimal() and len(digits) <= MAX_INDEX_DIGITS else -1
-    if not 0 <= place < len(titles):
+    sheet_index = int(digits) - 1 if digits.isdecimal() and len(digits) <= MAX_INDEX_DIGITS else -1
+    if not 0 <= sheet_index < len(titles):
         raise TableError(
             f"the workbook has no sheet {requested!r}{nearest(requested, titles)}; its {len(titles)} sheets are "
             + listed(titles)
         )
-    return titles[place]
+    return titles[sheet_index]
 
 
 @dataclass
@@ -356,6 +362,7 @@ class _Column:
 
     @classmethod
     def from_cells(cls, codes: "array[int]", values: Collection[object]) -> "_Column":
+        """Return a column of codes (N,), as bytes, into the distinct cell values."""
         texts = list(map(_text, values))
         is_number = [isinstance(value, int | float) and math.isfinite(value) for value in values]
         lookup = np.array([k if text.strip() else -1 for k, text in enumerate(texts)], dtype=np.int32)
@@ -379,6 +386,7 @@ class _Sheet:
 
     @classmethod
     def read(cls, sheet: Any, request: ReadRequest) -> "_Sheet":
+        """Return a sheet without empty rows and columns; `TableError` if it exceeds the limits."""
         codes = [array("i") for _ in range(sheet.width)]
         lookups: list[defaultdict[object, int]] = [defaultdict(count().__next__) for _ in codes]
         rows = sheet.iter_rows()

@@ -66,6 +66,7 @@ class AutoClassifier(LinearClassifier):
     _family: ClassVar[str] = "hlr"
 
     def _learn_stream(self, stream: Stream, recipe: Recipe, progress: "FitProgress") -> None:
+        """Learn with at most MAX_STREAM_PASSES passes, and with cuts that a table in batches can have."""
         passes = min(recipe.params["max_iter"], MAX_STREAM_PASSES)
         levels = "mdl" if recipe.cuts in SMOOTH_WAYS else recipe.discretize
         super()._learn_stream(stream, recipe.replace(max_iter=passes, discretize=levels), progress)

@@ -114,6 +114,7 @@ class CellClassifier(RunClassifier):
         return self.tables_.log_theta
 
     def _check(self, recipe: Recipe) -> None:
+        """Raise `RecipeError` if the order is above the number of columns."""
         order, a = recipe.params["order"], self.n_features_in_
         if order != "auto" and order > a:
             raise RecipeError(
@@ -121,6 +122,7 @@ class CellClassifier(RunClassifier):
             )
 
     def _keep(self, run: Run) -> None:
+        """Store the model of a finished run, its counts and its weights."""
         model, state, tables = run.model, run.state, run.tables
         if not isinstance(model, LinearModel) or state is None or tables is None:
             raise AlrvizError(f"the fit has no result: {run.outcome}")

@@ -157,31 +157,39 @@ def table_doubts(estimator: Any, X: Any, encoder: Encoder, weights: Floats) -> l
     Numbers stored as text; texts that differ in most rows; weights that count as almost no rows; `n_bins` without
     effect. Columns that the user made categorical are intended.
     """
-    rows, doubts = len(weights), list[str]()
-    by_dtype = isinstance(X, pd.DataFrame) and np.array([isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes])
-    is_explicit = np.broadcast_to(by_dtype, len(encoder.columns_)) | (estimator.categorical_features != "from_dtype")
-    texts = [
+    n_rows, doubts = len(weights), list[str]()
+    is_category = isinstance(X, pd.DataFrame) and np.array(
+        [isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes]
+    )
+    is_explicit = np.broadcast_to(is_category, len(encoder.columns_)) | (estimator.categorical_features != "from_dtype")
+    text_columns = [
         column
         for column, explicit in zip(encoder.columns_, is_explicit.tolist(), strict=True)
         if not explicit and column.values and all(isinstance(value, str) for value in column.values)
     ]
-    numbers = [column.name for column in texts if _are_numbers(column.values or ())]
-    if numbers:
+    number_names = [column.name for column in text_columns if _are_numbers(column.values or ())]
+    if number_names:
         doubts.append(
-            f"{listed(numbers)} {'holds' if len(numbers) == 1 else 'hold'} numbers as text, so that each number is a "
+            f"{listed(number_names)} {'holds' if len(number_names) == 1 else 'hold'} numbers as text, so "
+            f"that each number is a "
             "separate level; expected numbers, which are cut into intervals: astype(float), or read_table"
         )
-    ids = [c for c in texts if rows >= MIN_ID_CHECK_ROWS and len(c.values or ()) > rows / 2 and c.name not in numbers]
-    if ids:
-        levels_text = ", ".join(f"{column.name!r} ({len(column.values or ()):,})" for column in ids[:5])
+    id_columns = [
+        c
+        for c in text_columns
+        if n_rows >= MIN_ID_CHECK_ROWS and len(c.values or ()) > n_rows / 2 and c.name not in number_names
+    ]
+    if id_columns:
+        levels_text = ", ".join(f"{column.name!r} ({len(column.values or ()):,})" for column in id_columns[:5])
         doubts.append(
-            f"texts that differ in most of the {rows:,} rows say nothing about other rows: {levels_text}; "
+            f"texts that differ in most of the {n_rows:,} rows say nothing about other rows: {levels_text}; "
             "expected columns "
             "with repeated values: leave ids out"
         )
-    if (total := float(weights.sum())) < MIN_MEAN_WEIGHT * rows:
+    if (weight_sum := float(weights.sum())) < MIN_MEAN_WEIGHT * n_rows:
         doubts.append(
-            f"sample_weight sums to {total:.3g} over {rows:,} rows, and counts as so many rows: the model stays near "
+            f"sample_weight sums to {weight_sum:.3g} over {n_rows:,} rows, and counts as so many rows: the model "
+            f"stays near "
             "the class shares; expected weights with a mean near 1 (weights / weights.mean())"
         )
     cuts = getattr(estimator, "discretize", "quantile")

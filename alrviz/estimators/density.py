@@ -82,9 +82,9 @@ class DLRClassifier(RunClassifier):
         `decision_function`. Columns without a feature add 0. `alrviz.interactions(...).row(x)` has the same numbers.
         """
         codes, table = self._check_and_encode(X)
-        intercept, parts = self.model_.pure_effects(*self._encode(codes, table))
-        effects = np.zeros((len(parts), self.n_features_in_, len(self.classes_)))
-        effects[:, self.columns_] = parts
+        intercept, feature_effects = self.model_.pure_effects(*self._encode(codes, table))
+        effects = np.zeros((len(feature_effects), self.n_features_in_, len(self.classes_)))
+        effects[:, self.columns_] = feature_effects
         names = self.encoder_.names_
         return effect_frame(intercept, effects, names, self.encoder_, getattr(table, "index", None))
 
@@ -96,20 +96,22 @@ class DLRClassifier(RunClassifier):
         Columns without a feature have no line.
         """
         check_is_fitted(self)
-        votes, w, names, parts = self.model_.features, self.model_.w, [], list[Floats]()
-        for d, (column, source) in enumerate(zip(self.columns_, votes.columns, strict=False)):
+        features, w, line_names, frame_blocks = self.model_.features, self.model_.w, [], list[Floats]()
+        for d, (column, source) in enumerate(zip(self.columns_, features.columns, strict=False)):
             values = np.unique(np.quantile(source.values, np.linspace(0.0, 1.0, MAX_FRAME_VALUES)))
-            names += [(self.encoder_.columns_[column].name, place) for place in values.tolist()]
-            parts.append(np.stack([phi := votes.curve(d, values, self.model_.log_h[d]).phi, w[d][:, None] * phi]))
-        for d, column in enumerate(self.columns_[len(votes.columns) :], start=len(votes.columns)):
-            coded, phi = self.encoder_.columns_[column], votes.levels(d - len(votes.columns))[:, :-1]
-            names += [(coded.name, label) for label in coded.labels]
-            parts.append(np.stack([phi, w[d][:, None] * phi]))
-        table = np.concatenate(parts, axis=2)
-        classes = self.classes_[1:] if table.shape[1] == 1 else self.classes_
+            line_names += [(self.encoder_.columns_[column].name, value) for value in values.tolist()]
+            frame_blocks.append(
+                np.stack([phi := features.curve(d, values, self.model_.log_h[d]).phi, w[d][:, None] * phi])
+            )
+        for d, column in enumerate(self.columns_[len(features.columns) :], start=len(features.columns)):
+            encoded_column, phi = self.encoder_.columns_[column], features.levels(d - len(features.columns))[:, :-1]
+            line_names += [(encoded_column.name, label) for label in encoded_column.labels]
+            frame_blocks.append(np.stack([phi, w[d][:, None] * phi]))
+        frame_values = np.concatenate(frame_blocks, axis=2)
+        classes = self.classes_[1:] if frame_values.shape[1] == 1 else self.classes_
         columns = pd.MultiIndex.from_product([["phi", "contribution"], classes], names=["quantity", "class"])
-        index = pd.MultiIndex.from_tuples(names, names=["column", "value"])
-        return pd.DataFrame(table.reshape(-1, table.shape[2]).T, index, columns)
+        index = pd.MultiIndex.from_tuples(line_names, names=["column", "value"])
+        return pd.DataFrame(frame_values.reshape(-1, frame_values.shape[2]).T, index, columns)
 
     @property
     def feature_importances_(self) -> Floats:

@@ -121,8 +121,8 @@ def _literal(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def _entry(head: str, text: str) -> str:
-    return f"{head}\n{indent(_fill(text, _WIDTH - 4), '    ')}"
+def _entry(title: str, text: str) -> str:
+    return f"{title}\n{indent(_fill(text, _WIDTH - 4), '    ')}"
 
 
 def _fill(text: str, width: int) -> str:

@@ -26,8 +26,8 @@ def name_separator(columns: Sequence[str]) -> str:
     >>> name_separator(["odor", "habitat"]), name_separator(["R & D", "sales"])
     (' & ', ' && ')
     """
-    marks = ("&" * n for n in count(1))
-    return next(f" {mark} " for mark in marks if not any(mark in name for name in columns))
+    separators = ("&" * n for n in count(1))
+    return next(f" {separator} " for separator in separators if not any(separator in name for name in columns))
 
 
 def tuple_names(members: Iterable[Iterable[int]], columns: Sequence[str]) -> list[str]:
@@ -67,24 +67,24 @@ def network_frame(
     names += tuple_names(space.members, encoder.names_)
     require_contributions(codes.shape[1], len(names), model.n_classes, max_memory)
     if isinstance(model, AverageModel):
-        values = model.networks(codes)
+        scores = model.networks(codes)
     else:
-        values = np.empty((codes.shape[1], len(names), model.n_classes))
-        values[:, 0] = model.bias
-        values[:, 1:] = model.contributions(codes)
-    index = pd.MultiIndex.from_product([_labels(rows, len(values)), names], names=["row", "tuple"])
-    return pd.DataFrame(values.reshape(-1, model.n_classes), index, _class_index(encoder))
+        scores = np.empty((codes.shape[1], len(names), model.n_classes))
+        scores[:, 0] = model.bias
+        scores[:, 1:] = model.contributions(codes)
+    index = pd.MultiIndex.from_product([_labels(rows, len(scores)), names], names=["row", "tuple"])
+    return pd.DataFrame(scores.reshape(-1, model.n_classes), index, _class_index(encoder))
 
 
 def effect_frame(intercept: Floats, effects: Floats, names: Sequence[str], encoder: Encoder, rows: Any) -> pd.DataFrame:
     """Return pure effects (N, T, C) of rows as lines, the strongest of each row first, after the intercept (C,)."""
-    n, tuples, classes = effects.shape
-    values = np.concatenate([np.broadcast_to(intercept, (n, 1, classes)), effects], axis=1)
-    index = pd.MultiIndex.from_product([_labels(rows, n), [INTERCEPT, *names]], names=["row", "tuple"])
-    strength = np.abs(values).max(axis=2)
+    n_rows, n_tuples, n_classes = effects.shape
+    lines = np.concatenate([np.broadcast_to(intercept, (n_rows, 1, n_classes)), effects], axis=1)
+    index = pd.MultiIndex.from_product([_labels(rows, n_rows), [INTERCEPT, *names]], names=["row", "tuple"])
+    strength = np.abs(lines).max(axis=2)
     strength[:, 0] = np.inf
-    order = (np.argsort(-strength, axis=1, kind="stable") + (tuples + 1) * np.arange(n)[:, None]).ravel()
-    return pd.DataFrame(values.reshape(-1, classes)[order], index[order], _class_index(encoder))
+    order = (np.argsort(-strength, axis=1, kind="stable") + (n_tuples + 1) * np.arange(n_rows)[:, None]).ravel()
+    return pd.DataFrame(lines.reshape(-1, n_classes)[order], index[order], _class_index(encoder))
 
 
 def _labels(rows: Any, n: int) -> Any:
@@ -112,12 +112,12 @@ def tuple_variances(space: Space, seen: NDArray[np.int64], counts: Floats, phi: 
     What a cell adds to all classes alike changes no probability, so the mean over the classes is subtracted first.
     seen: (S,) numbers of the cells that occur. counts, phi: (S, C) of them.
     """
-    tuples, rows = space.tuple_of(seen), counts.sum(axis=1)
+    tuples, cell_weights = space.tuple_of(seen), counts.sum(axis=1)
     centered = phi - phi.mean(axis=1, keepdims=True)
-    first, second = np.zeros((space.n_tuples, phi.shape[1])), np.zeros((space.n_tuples, phi.shape[1]))
-    np.add.at(first, tuples, rows[:, None] * centered / total)
-    np.add.at(second, tuples, rows[:, None] * centered**2 / total)
-    variances: Floats = np.maximum(second - first**2, 0.0).sum(axis=1)
+    means, mean_squares = np.zeros((space.n_tuples, phi.shape[1])), np.zeros((space.n_tuples, phi.shape[1]))
+    np.add.at(means, tuples, cell_weights[:, None] * centered / total)
+    np.add.at(mean_squares, tuples, cell_weights[:, None] * centered**2 / total)
+    variances: Floats = np.maximum(mean_squares - means**2, 0.0).sum(axis=1)
     return variances
 
 

@@ -67,9 +67,9 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if len(X) > self.landmarks:
             X = X[check_random_state(self.random_state).choice(len(X), self.landmarks, replace=False)]
         self.landmarks_ = X
-        values, vectors = np.linalg.eigh(self._kernel(X))
-        is_significant = values > max(_MIN_EIGENVALUE_SHARE * values[-1], 0.0)
-        self.map_ = vectors[:, is_significant] / np.sqrt(values[is_significant])
+        eigenvalues, eigenvectors = np.linalg.eigh(self._kernel(X))
+        is_significant = eigenvalues > max(_MIN_EIGENVALUE_SHARE * eigenvalues[-1], 0.0)
+        self.map_ = eigenvectors[:, is_significant] / np.sqrt(eigenvalues[is_significant])
         self._n_features_out = self.map_.shape[1]
         return self
 

@@ -57,6 +57,7 @@ class LinearClassifier(CellClassifier):
         stop: StopToken = NEVER,
         splitting: Splitting = AT_RANDOM,
     ) -> Recipe:
+        """Return the recipe with the alpha that cross-validation chooses, for alpha="cv"."""
         if recipe.params["alpha"] != "cv":
             return recipe
         self.alpha_, self.alphas_ = cross_validate_alpha(
@@ -80,8 +81,8 @@ class LinearClassifier(CellClassifier):
         if run.tried:
             self.alphas_ = pd.DataFrame(run.tried)
         elif self.alpha == "auto":
-            steps = [step.extra for step in run.trace.since(0) if step.kind == "search"]
-            self.alphas_ = pd.DataFrame(steps).rename(columns=lambda name: name.removeprefix("search_"))
+            trial_values = [step.extra for step in run.trace.since(0) if step.kind == "search"]
+            self.alphas_ = pd.DataFrame(trial_values).rename(columns=lambda name: name.removeprefix("search_"))
         params = run.recipe.params
         if run.choices:
             self.chosen_ = "; ".join(run.choices)

@@ -47,6 +47,7 @@ def _saved(model: Any) -> SavedModel:
 
 
 def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
+    """Set the model from the fields of model.json and the tables of the file."""
     levels, n, n_classes = model.encoder_.levels_, model.n, len(model.classes_)
     cards = read_numbers(metadata, "cards", len(levels), 1)
     class_counts = read_numbers(metadata, "class_counts", n_classes, 0)

@@ -41,6 +41,7 @@ def _saved(model: Any) -> SavedModel:
 
 
 def _features(model: Any, grids: list[VoteGrid]) -> Pieces:
+    """Yield a line for each feature: bandwidth, grid, weights, and the votes of missing values."""
     density_model, votes = model.model_, model.model_.features
     n_level_features = votes.n_features - len(grids)
     names = [model.encoder_.columns_[j].name for j in model.columns_]
@@ -59,16 +60,18 @@ def _features(model: Any, grids: list[VoteGrid]) -> Pieces:
 
 
 def _votes(columns: tuple[Sources, ...]) -> Pieces:
+    """Yield the votes of each numeric feature."""
     yield _votes_of(
         0, np.zeros(1, np.int64), np.empty(0), np.empty(0)
     )  # the only line of a table without numeric columns
     for d, column in enumerate(columns):
-        values, weights, first, _ = column.arrays
-        yield _votes_of(d, first, values, weights)
+        values, weights, class_starts, _ = column.arrays
+        yield _votes_of(d, class_starts, values, weights)
 
 
-def _votes_of(feature: int, first: Any, values: Floats, weights: Floats) -> pa.Table:
-    classes = np.repeat(np.arange(len(first) - 1, dtype=np.int32), np.diff(first))
+def _votes_of(feature: int, class_starts: Any, values: Floats, weights: Floats) -> pa.Table:
+    """Return the votes of a feature; those of class k begin at class_starts[k]."""
+    classes = np.repeat(np.arange(len(class_starts) - 1, dtype=np.int32), np.diff(class_starts))
     features = np.full(len(values), feature, np.int32)
     return pa.table({"feature": features, "class": classes, "value": values, "weight": weights})
 
@@ -81,10 +84,10 @@ def _nodes(grids: list[VoteGrid], n_classes: int) -> Pieces:
 
 def _level_counts(model: Any) -> Floats:
     """Return counts (sum of levels, C), 0 for numeric columns and columns without a feature."""
-    votes, levels = model.model_.features, model.encoder_.levels_
-    first, result = np.cumsum(levels) - levels, np.zeros((int(levels.sum()), votes.n_classes))
-    for j, counts in zip(model.columns_[len(votes.numeric) :], votes.counts, strict=True):
-        result[first[j] : first[j] + levels[j]] = counts[:-1]
+    features, levels = model.model_.features, model.encoder_.levels_
+    level_starts, result = np.cumsum(levels) - levels, np.zeros((int(levels.sum()), features.n_classes))
+    for j, counts in zip(model.columns_[len(features.numeric) :], features.counts, strict=True):
+        result[level_starts[j] : level_starts[j] + levels[j]] = counts[:-1]
     return result
 
 
@@ -123,31 +126,32 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
 
 def _sources(table: ModelTable, missing: Floats, n_classes: int) -> list[Sources]:
     """Return the votes of each numeric feature; `missing` (D_num, C) counts its rows without a number."""
-    feature, cls = table.non_negative("feature"), table.non_negative("class")
+    feature_of_vote, class_of_vote = table.non_negative("feature"), table.non_negative("class")
     value, weight = table.numbers("value"), table.numbers("weight")
-    order = np.lexsort((value, cls, feature))
-    if (np.diff(order) != 1).any() or (cls >= n_classes).any() or (feature >= len(missing)).any():
+    order = np.lexsort((value, class_of_vote, feature_of_vote))
+    if (np.diff(order) != 1).any() or (class_of_vote >= n_classes).any() or (feature_of_vote >= len(missing)).any():
         raise ModelFileError(
             "votes.parquet must be sorted by feature, class and value, of existing features and classes"
         )
     if (np.abs(value) > MAX_ABS_NUMBER).any() or (weight <= 0).any() or (missing < 0).any():
         raise ModelFileError("votes.parquet has a number or weight outside the range of a fit")
-    ends, result = np.searchsorted(feature, np.arange(len(missing) + 1)), []
-    for d, (begin, end) in enumerate(pairwise(ends.tolist())):
+    feature_bounds, result = np.searchsorted(feature_of_vote, np.arange(len(missing) + 1)), []
+    for d, (begin, end) in enumerate(pairwise(feature_bounds.tolist())):
         # one NaN per class stands for all rows without a number
         rows, missing_x = slice(begin, end), np.full(n_classes, np.nan)
         x, w = np.append(value[rows], missing_x), np.append(weight[rows], missing[d])
-        result.append(Sources(x, np.append(cls[rows], np.arange(n_classes)), w, n_classes))
+        result.append(Sources(x, np.append(class_of_vote[rows], np.arange(n_classes)), w, n_classes))
         if not result[-1].varies:
             raise ModelFileError(f"votes.parquet: the numbers of feature {d} do not vary")
     return result
 
 
 def _counts(table: ModelTable, levels: Any, columns: Any) -> list[Floats]:
+    """Return the counts (levels + 1, C) of each of `columns`, the last row 0."""
     table.require_levels(levels)
     counts = table.counts()
-    first, none = np.cumsum(levels) - levels, np.zeros((1, counts.shape[1]))
-    return [np.concatenate([counts[first[j] : first[j] + levels[j]], none]) for j in columns]
+    level_starts, missing_row = np.cumsum(levels) - levels, np.zeros((1, counts.shape[1]))
+    return [np.concatenate([counts[level_starts[j] : level_starts[j] + levels[j]], missing_row]) for j in columns]
 
 
 DENSITY: Form = Form(

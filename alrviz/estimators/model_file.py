@@ -105,20 +105,21 @@ def write_atomically(path: Any, example: str) -> Iterator[BinaryIO]:
         raise ModelFileError(f"no folder {str(target.parent)!r} to write {target.name!r} to; create it first")
     if target.is_dir():
         raise ModelFileError(f"{str(target)!r} is a folder; a file was expected, such as {str(target / example)!r}")
-    part = target.with_name(target.name + ".part")  # an existing file stays until the new one is complete
+    temporary_path = target.with_name(target.name + ".part")  # an existing file stays until the new one is complete
     try:
-        with part.open("wb") as file:
+        with temporary_path.open("wb") as file:
             yield file
-        os.replace(part, target)
+        os.replace(temporary_path, target)
     finally:
-        part.unlink(missing_ok=True)
+        temporary_path.unlink(missing_ok=True)
 
 
 def _write(contents: SavedModel, file: BinaryIO) -> None:
+    """Write the tables, then model.json with their numbers of lines, then the script."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
-        rows = {name: _write_table(zipped, name, pieces) for name, pieces in contents.tables.items()}
+        n_lines_by_table = {name: _write_table(zipped, name, pieces) for name, pieces in contents.tables.items()}
         try:
-            text = json.dumps({**contents.metadata, "rows": rows}, indent=1, allow_nan=False)
+            text = json.dumps({**contents.metadata, "rows": n_lines_by_table}, indent=1, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise ModelFileError(f"the model cannot be written as JSON: {error}; joblib.dump may save it") from error
         zipped.writestr(METADATA, text)
@@ -142,18 +143,18 @@ def _source(module: str) -> str:
 
 def _write_table(zipped: zipfile.ZipFile, name: str, pieces: Pieces) -> int:
     """Write a table piece by piece; return its number of lines."""
-    rows = 0
+    n_lines = 0
     with tempfile.TemporaryFile() as buffer:
-        first = next(pieces)
-        with pq.ParquetWriter(buffer, first.schema, compression="zstd") as writer:
-            for piece in chain((first,), pieces):
+        first_piece = next(pieces)
+        with pq.ParquetWriter(buffer, first_piece.schema, compression="zstd") as writer:
+            for piece in chain((first_piece,), pieces):
                 writer.write_table(piece)
-                rows += piece.num_rows
+                n_lines += piece.num_rows
         buffer.seek(0)
         info = zipfile.ZipInfo(name)  # Parquet is compressed already
-        with zipped.open(info, "w", force_zip64=True) as out:
-            shutil.copyfileobj(buffer, out)
-    return rows
+        with zipped.open(info, "w", force_zip64=True) as stream:
+            shutil.copyfileobj(buffer, stream)
+    return n_lines
 
 
 def load_model(path: Any, *, max_memory: int | None = None) -> RecipeClassifier:
@@ -218,6 +219,7 @@ def _reading_errors(path: Any) -> Iterator[None]:
 
 
 def _require(needed_bytes: int, max_bytes: int) -> None:
+    """Raise `MemoryLimitError` if a model needs more than `max_bytes`."""
     if needed_bytes > max_bytes:
         raise MemoryLimitError(
             f"the model takes about {needed_bytes / 2**20:,.0f} MiB, and {max_bytes / 2**20:,.0f} MiB may be used; "
@@ -258,20 +260,21 @@ def _check_compression(zipped: zipfile.ZipFile) -> None:
             )
 
 
-def _bytes(zipped: zipfile.ZipFile, name: str, size: int) -> bytes:
+def _bytes(zipped: zipfile.ZipFile, name: str, n_bytes: int) -> bytes:
     """Return the file's bytes, no more than the zip states: `ZipFile.read` would unpack everything before cutting."""
     with zipped.open(name) as file:
-        return file.read(size)
+        return file.read(n_bytes)
 
 
-def _read_about(zipped: zipfile.ZipFile, size: int) -> dict[str, Any]:
-    if size > _MAX_JSON_BYTES:
-        raise ModelFileError(f"{METADATA} has {size:,} bytes; at most {_MAX_JSON_BYTES:,} are read")
+def _read_about(zipped: zipfile.ZipFile, n_bytes: int) -> dict[str, Any]:
+    """Return model.json, `n_bytes` long, once its format, form and bias are valid."""
+    if n_bytes > _MAX_JSON_BYTES:
+        raise ModelFileError(f"{METADATA} has {n_bytes:,} bytes; at most {_MAX_JSON_BYTES:,} are read")
 
     def refuse(constant: str) -> Any:
         raise ModelFileError(f"{METADATA} holds {constant}; expected numbers")
 
-    metadata = json.loads(_bytes(zipped, METADATA, size), parse_constant=refuse)
+    metadata = json.loads(_bytes(zipped, METADATA, n_bytes), parse_constant=refuse)
     if not isinstance(metadata, Mapping) or "format" not in metadata:
         raise ModelFileError(f"{METADATA} has no field 'format'; expected a zip that alrviz.save_model wrote")
     if metadata["format"] != FORMAT or isinstance(metadata["format"], bool):
@@ -296,14 +299,14 @@ def _read_table(name: str, data: bytes, n_classes: int, max_bytes: int) -> Model
     the bytes, and only numbers and lists of numbers are read.
     """
     file = pq.ParquetFile(pa.BufferReader(data))
-    fields = [field for field in file.schema_arrow if not field.name.startswith(_SKIPPED_COLUMNS)]
-    if len(fields) > 8 + 4 * n_classes:
-        raise ModelFileError(f"{name} has {len(fields)} columns, more than {n_classes} classes need")
-    for field in fields:
+    number_fields = [field for field in file.schema_arrow if not field.name.startswith(_SKIPPED_COLUMNS)]
+    if len(number_fields) > 8 + 4 * n_classes:
+        raise ModelFileError(f"{name} has {len(number_fields)} columns, more than {n_classes} classes need")
+    for field in number_fields:
         value_type = field.type.value_type if pa.types.is_list(field.type) else field.type
         if not pa.types.is_integer(value_type) and not pa.types.is_floating(value_type):
             raise ModelFileError(f"{name}: {field.name!r} holds {field.type}; expected numbers")
-    groups = [file.metadata.row_group(k) for k in range(file.metadata.num_row_groups)]
-    values = sum(group.column(j).num_values for group in groups for j in range(group.num_columns))
-    _require(max(sum(group.total_byte_size for group in groups), 3 * 8 * values), max_bytes)
-    return ModelTable(name, file.read(columns=[field.name for field in fields]), n_classes)
+    row_groups = [file.metadata.row_group(k) for k in range(file.metadata.num_row_groups)]
+    n_values = sum(group.column(j).num_values for group in row_groups for j in range(group.num_columns))
+    _require(max(sum(group.total_byte_size for group in row_groups), 3 * 8 * n_values), max_bytes)
+    return ModelTable(name, file.read(columns=[field.name for field in number_fields]), n_classes)

@@ -54,6 +54,7 @@ def _saved(model: Any) -> SavedModel:
 
 
 def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
+    """Set the model from the fields of model.json and the tables of the file."""
     tuple_table, cell_table = tables["tuples.parquet"], tables["cells.parquet"]
     recipe, levels = model.recipe_, model.encoder_.levels_
     order, chooses = recipe.params["order"], recipe.definition.chooses_tuples(recipe.params)
@@ -124,12 +125,12 @@ def _full_space(
 def _weights(model: Any, metadata: Mapping[str, Any], cell_table: ModelTable) -> Floats:
     """Return the free weights, each once, from the cells' weights, which repeat shared ones."""
     w = np.vstack([cell_table.by_class("w"), read_numbers(metadata, "weights", len(model.classes_))])
-    numbers = free_weight_numbers(model.tables_, share_of(model.recipe_))
-    if numbers is None:
+    weight_numbers = free_weight_numbers(model.tables_, share_of(model.recipe_))
+    if weight_numbers is None:
         return w
-    free = np.zeros((int(numbers[-1, -1]) + 1, 1))
-    free[numbers.ravel(), 0] = w.ravel()
-    return free
+    free_weights = np.zeros((int(weight_numbers[-1, -1]) + 1, 1))
+    free_weights[weight_numbers.ravel(), 0] = w.ravel()
+    return free_weights
 
 
 _CELL_CLASSIFIERS = [classifier_class(family) for family in FAMILIES.values() if isinstance(family, CellFamily)]

@@ -45,6 +45,7 @@ def _saved(model: Any) -> SavedModel:
 
 
 def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
+    """Set the model from the fields of model.json and the tables of the file."""
     levels, n_classes = model.encoder_.levels_, len(model.classes_)
     tuples = tables["tuples.parquet"].lists("members", len(levels))
     children = [members[-1] for members in tuples]
@@ -57,26 +58,26 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
         TupleSpace(levels, tuples),
         TupleSpace(levels, [members[:-1] or members for members in tuples]),
     )
-    by_cell, by_parents, by_level = (tables[f"{name}.parquet"] for name in ("cells", "parents", "levels"))
-    by_level.require_levels(levels)
+    cell_table, parent_table, level_table = (tables[f"{name}.parquet"] for name in ("cells", "parents", "levels"))
+    level_table.require_levels(levels)
     summed = metadata.get("summed", False)
     if not isinstance(summed, bool) or (summed and not isinstance(model, networks.ELRClassifier)):
         raise ModelFileError(f"'summed' is {str(summed)[:40]!r}; expected false, or true for an elr model")
     if summed:
         _check_tree(tuples, len(levels))
-    seen = cells_of(by_cell, space)
+    seen = cells_of(cell_table, space)
     if summed:
         _check_tables(tuples, space, seen)
     network = NetworkModel(
-        Structure(tuple(parents), tuple(children)), space, parent_space, seen, by_cell.by_class("phi"),
-        cells_of(by_parents, parent_space), by_parents.by_class("rest", gaps=True), by_level.by_class("alone"),
+        Structure(tuple(parents), tuple(children)), space, parent_space, seen, cell_table.by_class("phi"),
+        cells_of(parent_table, parent_space), parent_table.by_class("rest", gaps=True), level_table.by_class("alone"),
         read_numbers(metadata, "cards", len(levels), 1), read_numbers(metadata, "bias", n_classes), summed,
     )  # fmt: skip
     model.set_model(network, model.encoder_.names_)
     if isinstance(model, networks.ELRClassifier):
-        model.weights_ = np.vstack([by_cell.by_class("w"), read_numbers(metadata, "weights", n_classes)])
+        model.weights_ = np.vstack([cell_table.by_class("w"), read_numbers(metadata, "weights", n_classes)])
         return
-    model.counts_ = by_cell.counts()
+    model.counts_ = cell_table.counts()
     if isinstance(model, networks.KDBClassifier):
         model.rmse_ = None if metadata["rmse"] is None else np.array(metadata["rmse"], np.float64)
 
@@ -100,10 +101,12 @@ def _check_tree(tuples: Sequence[tuple[int, ...]], n_columns: int) -> None:
 
 def _check_tables(tuples: Sequence[tuple[int, ...]], space: TupleSpace, seen: NDArray[np.int64]) -> None:
     """Raise if a column's table under a parent level lacks levels: the sums over missing values need all of them."""
-    t = space.tuple_of(seen)
-    levels = space.levels[[members[-1] for members in tuples]][t]
-    _, table, size = np.unique(seen - (seen - space.first[t]) % levels, return_inverse=True, return_counts=True)
-    if (size[table] < levels).any():
+    tuple_of_cell = space.tuple_of(seen)
+    n_levels_of_cell = space.levels[[members[-1] for members in tuples]][tuple_of_cell]
+    _, table_of_cell, table_sizes = np.unique(
+        seen - (seen - space.first[tuple_of_cell]) % n_levels_of_cell, return_inverse=True, return_counts=True
+    )
+    if (table_sizes[table_of_cell] < n_levels_of_cell).any():
         raise ModelFileError("missing values are summed over all levels, but a table in cells.parquet lacks some")
 
 

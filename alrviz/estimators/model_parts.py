@@ -143,17 +143,20 @@ def _encoder(state: Any) -> Encoder:
 
 
 def _check_column(state: Any) -> None:
+    """Raise `ModelFileError` for a column's encoder whose levels, cuts or types are invalid."""
     column = ColumnEncoder.from_dict(state)
     cuts, values, labels = column.cuts, column.values, column.labels
-    texts = isinstance(column.name, str) and all(isinstance(label, str) for label in labels)
-    sizes = {len(part) + k for part, k in ((cuts, 1), (values, 0)) if part is not None}
+    are_texts = isinstance(column.name, str) and all(isinstance(label, str) for label in labels)
+    valid_level_counts = {len(part) + k for part, k in ((cuts, 1), (values, 0)) if part is not None}
     n_values = len(labels) - (column.missing_code is not None)
-    if not texts or column.kind not in ("numeric", "categorical", "ordinal") or len(sizes) != 1:
+    if not are_texts or column.kind not in ("numeric", "categorical", "ordinal") or len(valid_level_counts) != 1:
         raise ModelFileError(f"column {column.name!r} has neither cuts nor values, or both, or an unknown kind")
-    if not (n_values in sizes or (sizes == {0} and n_values == 1)) or column.missing_code not in (None, n_values):
+    if not (
+        n_values in valid_level_counts or (valid_level_counts == {0} and n_values == 1)
+    ) or column.missing_code not in (None, n_values):
         raise ModelFileError(f"column {column.name!r} has {len(labels)} levels, which are not those of its values")
     if cuts is not None and (cuts.ndim != 1 or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any()):
         raise ModelFileError(f"column {column.name!r}: cuts must be finite and ascending")
-    types = (int, float) if column.kind == "numeric" else (bool, int, float, str)
-    if not all(type(value) in types for value in values or ()):
+    value_types = (int, float) if column.kind == "numeric" else (bool, int, float, str)
+    if not all(type(value) in value_types for value in values or ()):
         raise ModelFileError(f"column {column.name!r}: a level must be a text, a number or a boolean")

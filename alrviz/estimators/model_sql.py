@@ -165,19 +165,19 @@ def save_sql(
         raise ModelFileError(
             f"no SQL for {dialect!r}; expected one of {', '.join(DIALECTS)}{nearest(dialect, DIALECTS)}"
         )
-    parts = parts_of(model, dataset)
-    if parts.metadata["form"] not in ("linear", "network"):
+    saved_model = parts_of(model, dataset)
+    if saved_model.metadata["form"] not in ("linear", "network"):
         raise ModelFileError(
             f"{model.recipe_.family} models cannot be written as SQL: their scores are no sums over tables; expected "
             "lr, alr, hlr, halr, salr, hsalr, anje, wanbia-c, tan, kdb or elr, or save_model, whose file has a script "
             "that predicts"
         )
-    if parts.metadata.get("summed"):
+    if saved_model.metadata.get("summed"):
         raise ModelFileError(
             "SQL cannot sum over missing values along a tree; expected a model with sum_missing=False, where a missing "
             "value is a level, or save_model, whose file has a script that predicts"
         )
-    texts = _Sql(parts, dialect, rows, name).texts()
+    texts = _Sql(saved_model, dialect, rows, name).texts()
     with write_atomically(path, "model.sql") as file:
         for text in texts:
             file.write(text.encode())
@@ -209,16 +209,16 @@ def literal(value: Any, exact: bool = True) -> str:
     return text if "e" in text else f"{text}e0"
 
 
-def _nested_calls(function: str, parts: Sequence[str]) -> str:
+def _nested_calls(function: str, arguments: Sequence[str]) -> str:
     """Nest calls of a function so that no call has more arguments than a database accepts."""
-    while len(parts) > 1:
-        batches = _batches(parts, _MAX_ARGUMENTS)
-        parts = [f"{function}({', '.join(batch)})" if len(batch) > 1 else batch[0] for batch in batches]
-    return parts[0]
+    while len(arguments) > 1:
+        batches = _batches(arguments, _MAX_ARGUMENTS)
+        arguments = [f"{function}({', '.join(batch)})" if len(batch) > 1 else batch[0] for batch in batches]
+    return arguments[0]
 
 
-def _batches(parts: Sequence[Any], n: int) -> Iterator[Sequence[Any]]:
-    return (parts[begin : begin + n] for begin in range(0, len(parts), n))
+def _batches(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    return (items[begin : begin + size] for begin in range(0, len(items), size))
 
 
 @dataclass(frozen=True)
@@ -241,12 +241,12 @@ class _Table:
 class _Sql:
     """The SQL of a model; `texts` yields its statements."""
 
-    def __init__(self, parts: SavedModel, dialect: str, rows: str, name: str):
-        self.metadata, self.pieces, self.rows = parts.metadata, parts.tables, rows
+    def __init__(self, saved_model: SavedModel, dialect: str, rows: str, name: str):
+        self.metadata, self.pieces, self.rows = saved_model.metadata, saved_model.tables, rows
         self.dialect, self.dialect_name = DIALECTS[dialect], dialect
-        self.columns: list[dict[str, Any]] = parts.metadata["encoder"]["columns"]
-        self.labels: list[Any] = parts.metadata["encoder"]["classes"]["labels"]
-        spec, self.signs = parts.metadata["spec"], parts.metadata["missing_tokens"]
+        self.columns: list[dict[str, Any]] = saved_model.metadata["encoder"]["columns"]
+        self.labels: list[Any] = saved_model.metadata["encoder"]["classes"]["labels"]
+        spec, self.signs = saved_model.metadata["spec"], saved_model.metadata["missing_tokens"]
         self.spec = ParseSpec.from_dict(spec) if spec else ParseSpec.of_model(self.columns, self.signs)
         if filled_names := [column.name for column in self.spec.columns if column.fill_down]:
             raise ModelFileError(
@@ -254,8 +254,8 @@ class _Sql:
                 "of a database have no order; expected a model of a table whose cells were filled beforehand, or "
                 "save_model, whose file has a script that predicts"
             )
-        self.network, self.name = parts.metadata["form"] == "network", name
-        self.unseen = not self.network and parts.metadata["unseen"]
+        self.network, self.name = saved_model.metadata["form"] == "network", name
+        self.unseen = not self.network and saved_model.metadata["unseen"]
         self.tuples = pa.concat_tables(self.pieces["tuples.parquet"])
         self.members: list[list[int]] = self.tuples.column("members").to_pylist()
         self.sizes = sorted({*map(len, self.members)})
@@ -263,7 +263,7 @@ class _Sql:
         for text in (rows, name, *names):
             if not text or "\0" in text:
                 raise ModelFileError(f"{text!r} cannot be a name in a database; expected a text that is not empty")
-        if nul_texts := [value for value in _texts_of(parts.metadata) if "\0" in value]:
+        if nul_texts := [value for value in _texts_of(saved_model.metadata) if "\0" in value]:
             raise ModelFileError(
                 f"{nul_texts[0]!r}, a level, class or text of the model, contains a NUL character, which SQL cannot "
                 "hold; replace it in the table and fit again"
@@ -278,7 +278,7 @@ class _Sql:
             raise ModelFileError(
                 f"columns {clashing} differ only {difference_text}, and {dialect} treats them as one name; rename one"
             )
-        measure = "p" if parts.metadata["probabilities"] else "score"
+        measure = "p" if saved_model.metadata["probabilities"] else "score"
         self.measure_names = _distinct([f"{measure}({label})" for label in self.labels], shown_names, max_name_bytes)
         reserved_names = {j: name for j, name in enumerate(names) if name.lower() in self.dialect.reserved_names}
         columns = _distinct(
@@ -296,12 +296,12 @@ class _Sql:
             name = self.table(table.name)
             columns = ", ".join(f"{identifier(column)} {_SQL_TYPES[kind]}" for column, kind in table.columns.items())
             yield f"CREATE TABLE {name} ({columns});\n"
-            rows, exact = iter(table.rows), self.dialect.is_exact or not table.exact
+            rows, is_exact = iter(table.rows), self.dialect.is_exact or not table.exact
             while batch := list(islice(rows, _MAX_LINES)):
-                lines = (f"({', '.join(literal(value, exact) for value in row)})" for row in batch)
-                yield f"INSERT INTO {name} VALUES\n" + ",\n".join(lines) + ";\n"
-            for number, key in enumerate(table.keys if self.dialect.needs_index else ()):
-                index = identifier(f"{self.name}_{table.name}_{number}")
+                row_texts = (f"({', '.join(literal(value, is_exact) for value in row)})" for row in batch)
+                yield f"INSERT INTO {name} VALUES\n" + ",\n".join(row_texts) + ";\n"
+            for index_number, key in enumerate(table.keys if self.dialect.needs_index else ()):
+                index = identifier(f"{self.name}_{table.name}_{index_number}")
                 yield f"CREATE INDEX {index} ON {name} ({', '.join(map(identifier, key))});\n"
         yield f"CREATE VIEW {self.table('predictions')} AS\n{self._query()};\nCOMMIT;\n"
 
@@ -330,6 +330,7 @@ class _Sql:
     # ---- tables --------------------------------------------------------------------------------------------------
 
     def _tables(self) -> Iterator[_Table]:
+        """Yield the tables of the model, in the order in which they are created."""
         classes = range(len(self.labels))
         whole, floats = "whole", "float"
         features = (
@@ -361,6 +362,7 @@ class _Sql:
         return _Table(name, dict.fromkeys(keys, "whole") | dict.fromkeys(values, "float"), rows, [keys])
 
     def _tuples(self, max_size: int) -> Iterator[list[Any]]:
+        """Yield the rows of the tuple table; tuples below `max_size` columns are padded by NULL."""
         levels = [len(column["labels"]) for column in self.columns]
         unseen_columns = [self.tuples.column(f"unseen_{k}").to_pylist() for k in range(len(self.labels)) if self.unseen]
         for t, members in enumerate(self.members):
@@ -391,14 +393,15 @@ class _Sql:
     # ---- the query -------------------------------------------------------------------------------------------------
 
     def _query(self) -> str:
+        """Return the SELECT of the view: rows, codes, cells, scores and probabilities, step by step."""
         table, classes = self.table, range(len(self.labels))
-        values, parts = [], [self._value(j) for j in range(len(self.columns))]
-        for number, batch in enumerate(_batches(parts, _MAX_LINES)):
-            values.append(f"value_{number} AS MATERIALIZED (\n  {_union(batch)})")
-        all_values = _union([f"SELECT * FROM value_{number}" for number in range(len(values))])
+        value_steps, value_queries = [], [self._value(j) for j in range(len(self.columns))]
+        for batch_number, batch in enumerate(_batches(value_queries, _MAX_LINES)):
+            value_steps.append(f"value_{batch_number} AS MATERIALIZED (\n  {_union(batch)})")
+        all_values = _union([f"SELECT * FROM value_{batch_number}" for batch_number in range(len(value_steps))])
         sum_columns = ", ".join(f"sum({self._added(k)}) AS z_{k}" for k in classes)
         score_columns = ", ".join(f"{literal(b)} + s.z_{k} AS z_{k}" for k, b in enumerate(self.metadata["bias"]))
-        z = [f"z_{k}" for k in classes]
+        score_names = [f"z_{k}" for k in classes]
         predicted_cases = " ".join(f"WHEN z_{k} = top THEN {literal(label)}" for k, label in enumerate(self.labels))
         # Not exp() below -700: Postgres raises where the result would round to 0.
         exp_columns = ", ".join(
@@ -406,16 +409,18 @@ class _Sql:
         )
         exp_total = " + ".join(f"p.e_{k}" for k in classes)
         measures = [f"p.e_{k} / ({exp_total})" if self.metadata["probabilities"] else f"p.z_{k}" for k in classes]
-        outputs = [f"p.best AS {self.prediction_column}"]
-        outputs += [f"{value} AS {identifier(name)}" for value, name in zip(measures, self.measure_names, strict=True)]
+        output_columns = [f"p.best AS {self.prediction_column}"]
+        output_columns += [
+            f"{value} AS {identifier(name)}" for value, name in zip(measures, self.measure_names, strict=True)
+        ]
         line = self.line_column
         renamed_columns = "".join(
             f"r.{identifier(self.columns[j]['name'])} AS {name}, " for j, name in self.renamed.items()
         )
-        steps = [
+        common_tables = [
             f"numbered AS MATERIALIZED (SELECT row_number() OVER () AS {line}, {renamed_columns}r.* "
             f"FROM {identifier(self.rows)} r)",
-            *values,
+            *value_steps,
             f"value AS ({all_values})",
             f"""known AS (
   SELECT v.line, v.feature, v.txt, CASE WHEN v.typed = 1 THEN coalesce(m.code, l.code, v.code)
@@ -432,16 +437,16 @@ class _Sql:
             "strange AS (SELECT line, CAST(sum(unseen) AS BIGINT) AS unseen FROM code GROUP BY line)",
             f"score AS (\n  SELECT u.line, u.unseen, {score_columns}\n  FROM strange u JOIN summed s ON s.line "
             "= u.line)",
-            f"topped AS (SELECT score.*, {_nested_calls(self.dialect.greatest, z)} AS top FROM score)",
+            f"topped AS (SELECT score.*, {_nested_calls(self.dialect.greatest, score_names)} AS top FROM score)",
             f"odds AS MATERIALIZED (\n  SELECT line, unseen, CASE {predicted_cases} END AS best, "
-            f"{', '.join(z)}, {exp_columns}\n"
+            f"{', '.join(score_names)}, {exp_columns}\n"
             "  FROM topped)",
         ]
         return (
             "WITH "
-            + ",\n".join(steps)
+            + ",\n".join(common_tables)
             # r.* last: of two columns with one name, databases rename the second
-            + f"\nSELECT {', '.join(outputs)}, p.unseen AS {self.unseen_column}, r.*\n"
+            + f"\nSELECT {', '.join(output_columns)}, p.unseen AS {self.unseen_column}, r.*\n"
             f"FROM numbered r JOIN odds p ON p.line = r.{line}"
         )
 
@@ -471,8 +476,10 @@ class _Sql:
         if begin == end:
             return str(begin)
         middle = (begin + end) // 2
-        low, high = self._interval(cuts, begin, middle), self._interval(cuts, middle + 1, end)
-        return f"CASE WHEN v.num <= {literal(cuts[middle], self.dialect.is_exact)} THEN {low} ELSE {high} END"
+        lower_code, upper_code = self._interval(cuts, begin, middle), self._interval(cuts, middle + 1, end)
+        return (
+            f"CASE WHEN v.num <= {literal(cuts[middle], self.dialect.is_exact)} THEN {lower_code} ELSE {upper_code} END"
+        )
 
     def _cells(self, size: int) -> str:
         """Return the SELECT of every row's cell in each tuple of a size, NULL where a feature's value is no level."""
@@ -483,8 +490,10 @@ class _Sql:
                 expression = f"({expression} * t.levels_{i} + c{i}.code)"
             return expression
 
-        above = number(size - 1) if size > 1 else "CAST(NULL AS BIGINT)"
-        child_columns = f", {above} AS above, t.feature_{size - 1} AS child, c{size - 1}.code" if self.network else ""
+        parent_cell = number(size - 1) if size > 1 else "CAST(NULL AS BIGINT)"
+        child_columns = (
+            f", {parent_cell} AS above, t.feature_{size - 1} AS child, c{size - 1}.code" if self.network else ""
+        )
         joins = " ".join(
             f"JOIN code c{i} ON c{i}.feature = t.feature_{i}" + (f" AND c{i}.line = c0.line" if i else "")
             for i in range(size)
@@ -523,8 +532,8 @@ def _texts_of(value: Any) -> Iterator[str]:
             yield from _texts_of(item)
 
 
-def _union(parts: Iterable[str]) -> str:
-    return "\n  UNION ALL ".join(parts)
+def _union(queries: Iterable[str]) -> str:
+    return "\n  UNION ALL ".join(queries)
 
 
 def _is_number(text: str) -> bool:
@@ -542,8 +551,8 @@ def _distinct(names: Sequence[str], reserved: Iterable[str], max_name_bytes: int
     used_names = {name.casefold() for name in reserved}
     result = []
     for name in names:
-        marks = chain([""], (f" ({i})" for i in count(2)))
-        candidates = (_cut_name(name, max_name_bytes and max_name_bytes - len(mark)) + mark for mark in marks)
+        suffixes = chain([""], (f" ({i})" for i in count(2)))
+        candidates = (_cut_name(name, max_name_bytes and max_name_bytes - len(suffix)) + suffix for suffix in suffixes)
         free_name = next(text for text in candidates if text.casefold() not in used_names)
         used_names.add(free_name.casefold())
         result.append(free_name)

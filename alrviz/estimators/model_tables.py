@@ -77,9 +77,9 @@ def cell_pieces(
 
 def level_pieces(encoder: Encoder, quantities: Mapping[str, Floats]) -> Pieces:
     """Yield the levels of all columns, with quantities (sum of levels, C) by name."""
-    sizes = encoder.levels_
-    column = np.repeat(np.arange(len(sizes)), sizes)
-    level = np.arange(len(column)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    n_levels = encoder.levels_
+    column = np.repeat(np.arange(len(n_levels)), n_levels)
+    level = np.arange(len(column)) - np.repeat(np.cumsum(n_levels) - n_levels, n_levels)
     names = [label for encoded in encoder.columns_ for label in encoded.labels]
     columns: dict[str, Any] = {"column": column.astype(np.int32), "level": level.astype(np.int32)}
     columns["name"] = pa.array(names, pa.string())
@@ -106,12 +106,12 @@ class ModelTable:
 
     def by_class(self, name: str, gaps: bool = False, n_values: int | None = None) -> Floats:
         """Return name_0, name_1, ... as (L, C), or (L, n_values): finite numbers, or NaN where `gaps` allows it."""
-        out = np.empty((len(self), self._classes if n_values is None else n_values))
-        for k in range(out.shape[1]):
-            out[:, k] = self._column(f"{name}_{k}", np.float64)
-        if (np.abs(out) > MAX_ABS_VALUE).any() or (not gaps and np.isnan(out).any()):
+        matrix = np.empty((len(self), self._classes if n_values is None else n_values))
+        for k in range(matrix.shape[1]):
+            matrix[:, k] = self._column(f"{name}_{k}", np.float64)
+        if (np.abs(matrix) > MAX_ABS_VALUE).any() or (not gaps and np.isnan(matrix).any()):
             raise ModelFileError(f"{self.file}: {name!r} has values that are not finite or beyond +-{MAX_ABS_VALUE:g}")
-        return out
+        return matrix
 
     def counts(self) -> Floats:
         """Return count_0, count_1, ... as (L, C): finite numbers, none below 0."""
@@ -156,6 +156,7 @@ class ModelTable:
         return self._table.column(name)
 
     def _column(self, name: str, dtype: Any) -> Any:
+        """Return a column as an array of `dtype`; `ModelFileError` for another type or missing values."""
         column = self._only_column(name)
         is_right_type = pa.types.is_integer if dtype is np.int64 else pa.types.is_floating
         if not is_right_type(column.type) or column.null_count:

@@ -105,9 +105,9 @@ class NetworkClassifier(NetworkMixin, CountedClassifier):
         check_is_fitted(self)
         network, variances = self.model_, np.zeros(self.n_features_in_)
         space = network.space
-        total = self.counts_.sum() / space.n_tuples  # every training row has a level in every column
+        total_weight = self.counts_.sum() / space.n_tuples  # every training row has a level in every column
         variances[list(network.structure.order)] = tuple_variances(
-            space, network.seen, self.counts_, network.phi, total
+            space, network.seen, self.counts_, network.phi, total_weight
         )
         return normalised(variances)
 

@@ -159,6 +159,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[Step], object] | None) -> None:
+        """Encode the rows, learn, and warn about what is doubtful."""
         context = self._init_callback_context(max_subtasks=self._max_steps)
         recipe = self.to_recipe()
         check_max_memory(self.max_memory)
@@ -399,8 +400,10 @@ class FitProgress:
         verbose = getattr(estimator, "verbose", False)
         has_line = verbose or (verbose is None and _has_viewer())
         delay = 0.0 if verbose else PROGRESS_DELAY_SECONDS
-        line = partial(tqdm, desc=type(estimator).__name__, unit=" steps", leave=bool(verbose), delay=delay, miniters=0)
-        self._line = line() if has_line else None
+        make_progress_bar = partial(
+            tqdm, desc=type(estimator).__name__, unit=" steps", leave=bool(verbose), delay=delay, miniters=0
+        )
+        self._line = make_progress_bar() if has_line else None
 
     def trial(self, trial: Mapping[str, float]) -> None:
         """Show the settings that are being tried, an entry of `Run.tried`."""
@@ -440,6 +443,7 @@ def _has_viewer() -> bool:
 
 
 def _trial_text(trial: Mapping[str, float]) -> str:
+    """Return the text of the progress bar on a trial of orders or alphas."""
     alphas_text = ", ".join(f"{value:.3g}" for name, value in trial.items() if name.startswith("alpha_"))
     order_text = f"order {trial['order']:.0f}" if "order" in trial else ""
     settings_text = ", ".join(filter(None, [order_text, f"alpha {alphas_text}" if alphas_text else ""]))
@@ -473,6 +477,7 @@ class RunClassifier(RecipeClassifier):
         self, encode: Callable[[Recipe], TrainingData], recipe: Recipe, stop: StopToken = NEVER,
         progress: "FitProgress | None" = None,
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
+        """Fit a run, store its result, and return the encoder and the recipe after all choices."""
         on_trial = progress.trial if progress is not None else None
         run = Run.on(encode(recipe), recipe, max_memory=self.max_memory, encode=encode, on_trial=on_trial)
         self._drain(run, progress, stop)
@@ -534,6 +539,7 @@ class RunClassifier(RecipeClassifier):
         """Store the model of a run as fitted attributes."""
 
     def _warn_outcome(self) -> None:
+        """Warn if the fit ended for a reason on which there is advice."""
         advice = self._advice.get(self.outcome_.code)
         if advice is not None:
             message = f"{type(self).__name__}: {self.outcome_.sentence}; {advice}"

@@ -27,8 +27,8 @@ class Cells:
         name: the columns name_0, name_1, ... hold the values of each class.
         """
         cells, values = table.column("cell").to_numpy(), self.matrix(table, name)
-        ends = np.searchsorted(table.column("tuple").to_numpy(), np.arange(tuples + 1))
-        return [(cells[a:b], values[a:b]) for a, b in pairwise(ends.tolist())]
+        tuple_bounds = np.searchsorted(table.column("tuple").to_numpy(), np.arange(tuples + 1))
+        return [(cells[a:b], values[a:b]) for a, b in pairwise(tuple_bounds.tolist())]
 
     def matrix(self, table: "pa.Table", name: str) -> "np.ndarray":
         """Return a table's columns name_0, name_1, ... as a matrix with a column per class."""
@@ -98,8 +98,8 @@ class Network(Cells):
             z += np.where(is_seen[:, None], value, np.where(has_level, unseen_value, 0.0))
         if self.metadata.get("summed"):
             incomplete = np.flatnonzero((codes >= np.array(self.levels)[:, None]).any(axis=0))
-            step = 1 + self.MAX_SUMMED_VALUES // (1 + self.first[-1] * len(self.bias))
-            for rows in (incomplete[i : i + step] for i in range(0, len(incomplete), step)):
+            batch_rows = 1 + self.MAX_SUMMED_VALUES // (1 + self.first[-1] * len(self.bias))
+            for rows in (incomplete[i : i + batch_rows] for i in range(0, len(incomplete), batch_rows)):
                 z[rows] += self._sum_missing(codes[:, rows].astype(np.int64))
         return z
 
@@ -117,13 +117,13 @@ class Network(Cells):
             parent_missing = missing[parents[0]] if parents else np.zeros(n, bool)
             has_evidence, tables = evidence[j] & (missing[j] | parent_missing), self._tables(t)
             if parents:
-                level, sums = has_evidence & ~missing[j], has_evidence & missing[j] & parent_missing
+                adds_level, adds_sum = has_evidence & ~missing[j], has_evidence & missing[j] & parent_missing
                 parent_sums = log_sums[parents[0]]
-                parent_sums[level] += tables[:, codes[j, level]].transpose(1, 0, 2)
-                parent_sums[sums] += np.stack([_log_sum(table + log_sums[j][sums]) for table in tables], axis=1)
-                evidence[parents[0]] |= level | sums
-            rows = has_evidence & missing[j] & ~parent_missing
-            z[rows] += _log_sum(tables[codes[parents[0], rows] if parents else 0] + log_sums[j][rows])
+                parent_sums[adds_level] += tables[:, codes[j, adds_level]].transpose(1, 0, 2)
+                parent_sums[adds_sum] += np.stack([_log_sum(table + log_sums[j][adds_sum]) for table in tables], axis=1)
+                evidence[parents[0]] |= adds_level | adds_sum
+            is_root = has_evidence & missing[j] & ~parent_missing
+            z[is_root] += _log_sum(tables[codes[parents[0], is_root] if parents else 0] + log_sums[j][is_root])
         return z
 
     def _tables(self, t: int) -> "np.ndarray":
@@ -200,20 +200,22 @@ class Density:
         self.counts = _matrix(tables["levels.parquet"], "count", classes)
         self.first = np.cumsum([0, *(column.levels for column in columns)])
         votes, nodes = tables["votes.parquet"], tables["nodes.parquet"]
-        feature, cls = votes.column("feature").to_numpy(), votes.column("class").to_numpy()
+        feature, class_of_vote = votes.column("feature").to_numpy(), votes.column("class").to_numpy()
         value, weight = votes.column("value").to_numpy(), votes.column("weight").to_numpy()
         node, sums, grid = nodes.column("node").to_numpy(), _matrix(nodes, "sum", classes), nodes.column("feature")
         self.votes, self.nodes = [], []
         for d in range(len(self.feature_columns)):
             a, b = np.searchsorted(feature, (d, d + 1))
-            ends = a + np.searchsorted(cls[a:b], np.arange(classes + 1))
-            self.votes.append([self._with_max_exponent(value[i:j], weight[i:j]) for i, j in pairwise(ends.tolist())])
+            class_bounds = a + np.searchsorted(class_of_vote[a:b], np.arange(classes + 1))
+            self.votes.append(
+                [self._with_max_exponent(value[i:j], weight[i:j]) for i, j in pairwise(class_bounds.tolist())]
+            )
             a, b = np.searchsorted(grid.to_numpy(), (d, d + 1))
             self.nodes.append((node[a:b], sums[a:b]))
 
     def scores(self, codes: "np.ndarray", numbers: Any) -> "np.ndarray":
         """Return the class scores (N, C)."""
-        share, z = 1 - 1 / len(self.feature_columns), np.zeros((codes.shape[1], self.w.shape[1]))
+        prior_share, z = 1 - 1 / len(self.feature_columns), np.zeros((codes.shape[1], self.w.shape[1]))
         prior = _ratio(np.log(self.totals / self.totals.sum())[None, :])
         for d, j in enumerate(self.feature_columns.tolist()):
             if self.columns[j].numeric:
@@ -225,7 +227,9 @@ class Density:
                 count = np.where(has_level[:, None], self.counts[self.first[j] + np.where(has_level, codes[j], 0)], 0.0)
                 log_s = self._log_smoothed(count)
             no_votes = np.isneginf(log_s).all(axis=1, keepdims=True)
-            phi = np.where(no_votes, (1 - share) * prior, _ratio(np.where(no_votes, 0.0, log_s)) - share * prior)
+            phi = np.where(
+                no_votes, (1 - prior_share) * prior, _ratio(np.where(no_votes, 0.0, log_s)) - prior_share * prior
+            )
             z += self.w[d] * np.clip(phi, -self.MAX_ABS_PHI, self.MAX_ABS_PHI)
         return self.bias + (z if len(self.bias) > 2 else z * [0.0, 1.0])
 
@@ -271,9 +275,12 @@ class Density:
         """Return log S of one class at sorted x, from all votes that are near enough to one of them to count."""
         if not len(value) or not len(x):
             return np.full(len(x), -np.inf)
-        places, precision = np.searchsorted(value, x), 0.5 / (h * h)
-        above, below = value[np.minimum(places, len(value) - 1)], value[np.maximum(places - 1, 0)]
-        distance = np.minimum(np.abs(x - above), np.abs(x - below))
+        next_positions, precision = np.searchsorted(value, x), 0.5 / (h * h)
+        next_values, previous_values = (
+            value[np.minimum(next_positions, len(value) - 1)],
+            value[np.maximum(next_positions - 1, 0)],
+        )
+        distance = np.minimum(np.abs(x - next_values), np.abs(x - previous_values))
         nearest = distance * distance
         radius = np.sqrt(nearest + max_exponent / precision)
         a, b = np.searchsorted(value, (x - radius).min()), np.searchsorted(value, (x + radius).max(), side="right")
@@ -293,15 +300,15 @@ def _look_up(cells: Any, cell: "np.ndarray", has_levels: "np.ndarray") -> tuple[
     numbers, values = cells
     if not len(numbers):
         return np.zeros(len(cell), bool), np.zeros((len(cell), values.shape[1]))
-    place = np.minimum(np.searchsorted(numbers, cell), len(numbers) - 1)
-    is_seen = has_levels & (numbers[place] == cell)
-    return is_seen, np.where(is_seen[:, None], values[place], 0.0)
+    positions = np.minimum(np.searchsorted(numbers, cell), len(numbers) - 1)
+    is_seen = has_levels & (numbers[positions] == cell)
+    return is_seen, np.where(is_seen[:, None], values[positions], 0.0)
 
 
 def _log_sum(values: "np.ndarray") -> "np.ndarray":
     """Return the log of the sum of exponentials over the levels: (N, levels, C) to (N, C)."""
-    top = values.max(axis=1)
-    return top + np.log(np.exp(values - top[:, None]).sum(axis=1))
+    max_values = values.max(axis=1)
+    return max_values + np.log(np.exp(values - max_values[:, None]).sum(axis=1))
 
 
 def _matrix(table: "pa.Table", name: str, n_values: int) -> "np.ndarray":
@@ -312,8 +319,8 @@ def _ratio(log_s: "np.ndarray") -> "np.ndarray":
     """Return log(S_1 / S_0) of two classes, (N, 1); of more log(S_k / sum S), (N, C)."""
     if log_s.shape[1] == 2:
         return log_s[:, 1:] - log_s[:, :1]
-    top = log_s.max(axis=1, keepdims=True)
-    return log_s - (top + np.log(np.exp(log_s - top).sum(axis=1, keepdims=True)))
+    max_log_s = log_s.max(axis=1, keepdims=True)
+    return log_s - (max_log_s + np.log(np.exp(log_s - max_log_s).sum(axis=1, keepdims=True)))
 
 
 FORMS: Mapping[str, Any] = {"linear": Linear, "network": Network, "average": Average, "density": Density}

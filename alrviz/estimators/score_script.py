@@ -34,7 +34,7 @@ from alrviz.data.options import ReadOptions
 from alrviz.data.parse_cells import Counts, check_counts, parse_features, source_column
 from alrviz.data.parse_spec import NO_SPEC, ParseSpec
 from alrviz.data.parse_values import LevelCodes, distinct_names
-from alrviz.data.source import FORMAT_NAMES, load_bytes, sniff_format
+from alrviz.data.source import FORMAT_NAMES, PARQUET_START, load_bytes, sniff_format
 from alrviz.data.text import DETECTED, ReadRequest, TextColumn
 from alrviz.errors import plural
 from alrviz.estimators.score_forms import FORMS
@@ -60,10 +60,10 @@ def safe_names(names: Sequence[Any]) -> list[Any]:
     """Return `safe_cell` of column names; if two become equal, the changed one gets a number."""
     originals, cells = set(names), dict[Any, None]()
     for name in names:
-        cell = base = safe_cell(name)
-        count = 2
+        cell = safe_name = safe_cell(name)
+        suffix = 2
         while cell in cells or (cell != name and cell in originals):
-            cell, count = f"{base} ({count})", count + 1
+            cell, suffix = f"{safe_name} ({suffix})", suffix + 1
         cells[cell] = None
     return list(cells)
 
@@ -184,7 +184,7 @@ class Model:
             columns_with_unseen = [
                 (column, codes[j] == column.levels, values[j].to_pylist()) for j, column in enumerate(self.columns)
             ]
-            for i, best in enumerate(z.argmax(axis=1).tolist()):
+            for i, best_class in enumerate(z.argmax(axis=1).tolist()):
                 unseen_notes = [*self.unread.get(begin + i, ())]
                 unseen_notes += [
                     f"{column.name}={cells[i]}"
@@ -192,7 +192,7 @@ class Model:
                     if no_level[i] and not column.is_missing(cells[i])
                 ]
                 unseen_cell = safe_cell("; ".join(unseen_notes))
-                yield [begin + i + 1, safe_cell(self.classes[best]), *numbers[i].tolist(), unseen_cell]
+                yield [begin + i + 1, safe_cell(self.classes[best_class]), *numbers[i].tolist(), unseen_cell]
 
 
 def _softmax(z: "np.ndarray") -> "np.ndarray":
@@ -236,8 +236,19 @@ def read_text(data: bytes, spec: ParseSpec, options: ReadOptions = DETECTED) -> 
     return pa.table(columns)
 
 
+def _is_parquet(path: str) -> bool:
+    """Return whether a path is that of a Parquet file which is not packed; False for a path that cannot be opened."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(PARQUET_START)) == PARQUET_START
+    except (OSError, ValueError):  # `load_bytes` explains it
+        return False
+
+
 def read_rows(path: str, spec: ParseSpec, options: ReadOptions = DETECTED) -> "pa.Table":
     """Return the columns of a Parquet file, or those of a delimited text, with every cell as text."""
+    if _is_parquet(path):  # by its path: its bytes need not be in memory beside the table
+        return pyarrow.parquet.ParquetFile(path).read()
     data, _ = load_bytes(path, ReadRequest(options))
     kind = sniff_format(data)
     if kind == "parquet":
@@ -261,7 +272,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     order.add_argument("--month-first", dest="dayfirst", action="store_const", const=False, help="5/6/2020 is 6 May")
     parser.add_argument("--delimiter", help="of the CSV (default: as in the model's table, else a comma)")
     options = parser.parse_args(arguments)
-    text = io.StringIO()
+    output = io.StringIO()
     try:
         model = Model(options.model)
         table = read_rows(options.rows, model.spec, ReadOptions(delimiter=options.delimiter))
@@ -270,18 +281,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stderr.write(f"score: {NO_SPEC}\n")
         if not table.num_rows:
             raise ValueError(f"{options.rows} has no rows to predict; a line of names and a row at least were expected")
-        csv.writer(text, lineterminator="\n").writerows(model.predictions(table))
+        csv.writer(output, lineterminator="\n").writerows(model.predictions(table))
         for column, count in model.counts.items():
             if count.bad:
-                values = plural(count.bad, "value")
-                sys.stderr.write(f"score: {values} of {column!r} cannot be read: missing; 'unseen' names them\n")
+                values_text = plural(count.bad, "value")
+                sys.stderr.write(f"score: {values_text} of {column!r} cannot be read: missing; 'unseen' names them\n")
         if options.out:
-            Path(options.out).write_text(text.getvalue(), encoding="utf-8", newline="")
+            Path(options.out).write_text(output.getvalue(), encoding="utf-8", newline="")
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:  # arrow's errors are ValueErrors and KeyErrors
         sys.stderr.write(f"score: {error}\n")
         return 2
     if not options.out:
-        sys.stdout.write(text.getvalue())
+        sys.stdout.write(output.getvalue())
     return 0
 
 

@@ -57,6 +57,7 @@ class TableClassifier(RecipeClassifier):
     }
 
     def _learn_rows(self, prepared: TrainingData, recipe: Recipe, stop: StopToken) -> None:
+        """Fit scikit-learn's model to the matrix of the training rows."""
         encoded = prepared.encoded
         self._numeric = encoded.numeric
         self._levels = np.delete(encoded.levels, encoded.numeric)
@@ -175,6 +176,7 @@ class SVMClassifier(TableClassifier):
         return Pipeline([("columns", columns), ("model", model)])
 
     def _columns(self) -> ColumnTransformer:
+        """Return the transformer of the matrix: scaled numbers, then one column for each level."""
         n = len(self._numeric)
         numbers = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
         levels = OneHotEncoder(categories=[np.arange(float(top)) for top in self._levels], handle_unknown="ignore")

@@ -56,13 +56,13 @@ class AlphaPath:
             AlrvizError: there is no fit at this alpha.
             Stopped: once `stop` is called on the token.
         """
-        nearest, recipe = (
+        nearest_alpha, recipe = (
             min(self._models, key=lambda fitted_alpha: abs(log(fitted_alpha / alpha)), default=None),
             self._recipe,
         )
-        other_cells = recipe.definition.cells_depend_on_alpha(recipe.params) or recipe.params.get("order") == AUTO
-        start = None if nearest is None or other_cells else self._models[nearest]
-        run = Run.on(self._prepared, recipe.replace(alpha=alpha), max_memory=self._max_memory, start=start)
+        cells_change = recipe.definition.cells_depend_on_alpha(recipe.params) or recipe.params.get("order") == AUTO
+        start_model = None if nearest_alpha is None or cells_change else self._models[nearest_alpha]
+        run = Run.on(self._prepared, recipe.replace(alpha=alpha), max_memory=self._max_memory, start=start_model)
         for _ in run.steps():
             stop.check()
         if ended_well(run):
@@ -124,14 +124,14 @@ def cross_validate_alpha(
             'alpha="cv" compares validation log losses, and objective="hinge" has no probabilities; expected '
             'objective="nll" or "mse", or a number for alpha'
         )
-    classes, code = class_codes(y, len(y))  # labels are Python objects: each is compared only once here
-    class_rows = np.bincount(code, minlength=len(classes))
-    splits = validation_folds(code, class_rows, recipe.seed, splitting)
+    classes, class_of_row = class_codes(y, len(y))  # labels are Python objects: each is compared only once here
+    class_rows = np.bincount(class_of_row, minlength=len(classes))
+    splits = validation_folds(class_of_row, class_rows, recipe.seed, splitting)
     if not splits:
         raise RecipeError(f'alpha="cv" cannot hold out rows of {len(y)}, whose classes are too small; give a number')
     fold_memory = None if max_memory is None else max_memory // len(splits)
     quick_recipe = recipe.replace(alpha=GRID.values[0], tol=max(_MIN_TOL, recipe.params["tol"]), max_iter=_MAX_ITER)
-    labels, folds = classes[code], []
+    labels, folds = classes[class_of_row], []
     for split in splits:
         train, validation = (
             (X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows], labels[rows], weights[rows])
@@ -142,8 +142,8 @@ def cross_validate_alpha(
         )
         folds.append(AlphaPath(encoded, quick_recipe, fold_memory))
     candidates: list[Candidate] = []
-    best = choose_alpha(folds, GRID, stop, candidates.append)
-    if best is None:
+    best_candidate = choose_alpha(folds, GRID, stop, candidates.append)
+    if best_candidate is None:
         raise RecipeError('alpha="cv" found no alpha whose fits end well; give a number, or another solver or tol')
     frame = pd.DataFrame(
         {
@@ -151,4 +151,4 @@ def cross_validate_alpha(
             "log_loss": [candidate.loss for candidate in candidates],
         }
     )
-    return best.values[0], frame
+    return best_candidate.values[0], frame

@@ -107,27 +107,27 @@ def choose_order(
     for order in orders:
         variant = recipe.replace(order=order)
         try:
-            rows = prepared if variant.encoding == encoding else encoded_as(variant)
-            n_informative = len(informative_columns(rows.encoded.levels, variant.missing == "skip"))
+            data = prepared if variant.encoding == encoding else encoded_as(variant)
+            n_informative = len(informative_columns(data.encoded.levels, variant.missing == "skip"))
             if n_informative < order and order > 1:
                 qualifier = f"only {n_informative}" if n_informative else "no"
                 reason = f"{qualifier} column{'s have' if n_informative > 1 else ' has'} more than one level"
                 break
-            ratio = 1.0
+            budget_ratio = 1.0
             if requested_order == AUTO:
-                variant, ratio = affordable(variant, rows, max_memory, stop)
-            if order > 1 and ratio < 1.0:
+                variant, budget_ratio = affordable(variant, data, max_memory, stop)
+            if order > 1 and budget_ratio < 1.0:
                 reason = f"order {order} takes too long to be tried (order={order} fits it anyway)"
                 break
             previous = accepted_trials[-1][-1] if accepted_trials else None
-            smooth = {"smooth": 1.0} if variant.discretize == AUTO and rows.encoded.smooth_levels.any() else {}
-            trial = _evaluate(variant, rows, {"order": order, **smooth}, previous, max_memory, stop, on_trial)
+            smooth = {"smooth": 1.0} if variant.discretize == AUTO and data.encoded.smooth_levels.any() else {}
+            trial = _evaluate(variant, data, {"order": order, **smooth}, previous, max_memory, stop, on_trial)
             if smooth and trial is not None:
-                variant, rows, trial, cuts = _try_mdl_cuts(variant, rows, trial, encoded_as, max_memory, stop, on_trial)
+                variant, data, trial, cuts = _try_mdl_cuts(variant, data, trial, encoded_as, max_memory, stop, on_trial)
             if variant.discretize == AUTO:
                 variant = variant.replace(discretize="smooth")
             recipe = recipe.replace(discretize=variant.discretize)
-            prepared, encoding = rows, variant.encoding
+            prepared, encoding = data, variant.encoding
         except MemoryLimitError:
             if not accepted_trials:
                 raise
@@ -136,7 +136,7 @@ def choose_order(
         if trial is None:
             fallback = variant.replace(alpha=INITIAL_ALPHA) if finds_alpha else variant
             return OrderChoice(
-                fallback, rows, f"too few rows to hold some out: order={order}{', alpha=1' * finds_alpha}"
+                fallback, data, f"too few rows to hold some out: order={order}{', alpha=1' * finds_alpha}"
             )
         if previous is not None and not trial.is_below(previous):
             fold_note = ""
@@ -145,15 +145,15 @@ def choose_order(
                 fold_note = f" of the first fold alone, whose rows lose {previous_loss} at {order - 1}"
             reason = f"at {order}, {_loss_text(trial.loss)}{fold_note}, it is not lower by one standard error"
             break
-        accepted_trials.append((variant.replace(alpha=trial.alpha) if finds_alpha else variant, rows, trial))
-    variant, rows, trial = accepted_trials[-1]
+        accepted_trials.append((variant.replace(alpha=trial.alpha) if finds_alpha else variant, data, trial))
+    variant, data, trial = accepted_trials[-1]
     keep = variant.params.get("keep", 1.0) if recipe.params.get("keep") != variant.params.get("keep") else 1.0
     qualifier = f" of single columns and the best {kept_text(keep)} of each higher order" if keep != 1.0 else ""
     if requested_order != AUTO:
         reason = "the order is as given"
     alphas_text = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in trial.values)}) were" if finds_alpha else " was"
     folds_text = (
-        "a third of the rows" if (count := n_validation_folds(rows.encoded.class_rows)) == 1 else f"{count} folds"
+        "a third of the rows" if (count := n_validation_folds(data.encoded.class_rows)) == 1 else f"{count} folds"
     )
     losses_text = ", ".join(
         f"{_loss_text(earlier.loss)} at {step.params['order']}" for step, _, earlier in accepted_trials
@@ -161,13 +161,14 @@ def choose_order(
     choice_text = (
         f"order={variant.params['order']}{qualifier}{alphas_text} chosen by validation log loss of {folds_text}"
     )
-    return OrderChoice(variant, rows, f"{choice_text}: {losses_text}; {reason}{cuts}")
+    return OrderChoice(variant, data, f"{choice_text}: {losses_text}; {reason}{cuts}")
 
 
 def _evaluate(
     recipe: Recipe, rows: TrainingData, settings: Mapping[str, float], previous: Candidate | None,
     max_memory: int | None, stop: StopToken, on_trial: Callable[[Mapping[str, float]], None],
 ) -> Candidate | None:  # fmt: skip
+    """Return the candidate of a recipe on folds; None if too few rows can be held out."""
     request = FitRequest(
         rows, comparable := _comparable(recipe), comparable.params, _report_nothing, stop, max_memory=max_memory
     )
@@ -225,20 +226,22 @@ def affordable(recipe: Recipe, rows: TrainingData, max_memory: int | None, stop:
     encoded, order = rows.encoded, recipe.params["order"]
     tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)[-1]
     n_columns = len(tuple_columns(encoded.levels, tuples))
-    n_tuples, factor = comb(n_columns, order), 1
+    n_tuples, budget_factor = comb(n_columns, order), 1
     if n_tuples > MAX_PLANNED_TUPLES:  # too many to plan a cover or to list them for an estimate
-        work = (LOOKUP_SECONDS * encoded.n_rows + LISTING_SECONDS) * n_tuples
+        work_seconds = (LOOKUP_SECONDS * encoded.n_rows + LISTING_SECONDS) * n_tuples
     else:
         fit_estimate = estimate(_comparable(recipe), TableShape(encoded, stop=stop), max_memory)
         require_memory(fit_estimate)
-        work = fit_estimate.cost.seconds
-        factor = GRAM_BUDGET_FACTOR if recipe.params.get("alpha") == AUTO and uses_gram_matrix(recipe, encoded) else 1
-    budget = factor * min(max(SECONDS_PER_ROW * encoded.n_rows, MIN_PASS_SECONDS), MAX_PASS_SECONDS)
-    share = budget / (work * n_validation_folds(encoded.class_rows))
-    keep = int(share * n_tuples)
-    if order != 2 or share >= 1.0 or keep < n_columns or not isinstance(recipe.definition, HierarchicalFamily):
-        return recipe, share
-    return recipe.replace(keep=min(keep, max_kept(recipe.params["keep"], n_tuples))), 1.0
+        work_seconds = fit_estimate.cost.seconds
+        budget_factor = (
+            GRAM_BUDGET_FACTOR if recipe.params.get("alpha") == AUTO and uses_gram_matrix(recipe, encoded) else 1
+        )
+    budget_seconds = budget_factor * min(max(SECONDS_PER_ROW * encoded.n_rows, MIN_PASS_SECONDS), MAX_PASS_SECONDS)
+    budget_ratio = budget_seconds / (work_seconds * n_validation_folds(encoded.class_rows))
+    n_kept = int(budget_ratio * n_tuples)
+    if order != 2 or budget_ratio >= 1.0 or n_kept < n_columns or not isinstance(recipe.definition, HierarchicalFamily):
+        return recipe, budget_ratio
+    return recipe.replace(keep=min(n_kept, max_kept(recipe.params["keep"], n_tuples))), 1.0
 
 
 def _report_nothing(status: str) -> None:
@@ -258,16 +261,18 @@ def choose_n_tuples(recipe: Recipe, build: Build, stop: StopToken) -> tuple[Reci
         RecipeError: no fit ended well.
     """
     fold, losses = ShareFold(recipe, build), dict[float, float]()
-    best = choose_alpha([fold], SHARES, stop, lambda candidate: losses.update({candidate.values[0]: candidate.loss}))
-    if best is None:
+    best_candidate = choose_alpha(
+        [fold], SHARES, stop, lambda candidate: losses.update({candidate.values[0]: candidate.loss})
+    )
+    if best_candidate is None:
         raise fold.memory_error or RecipeError(
             'keep="auto" found no share of the tuples whose fit ends well; give a number'
         )
-    (keep,), lowest = best.values, min(losses, key=lambda share: losses[share])
-    comparison = f"within one standard error of the lowest, {losses[lowest]:.4f} at {lowest:g}"
+    (keep,), lowest_share = best_candidate.values, min(losses, key=lambda share: losses[share])
+    comparison = f"within one standard error of the lowest, {losses[lowest_share]:.4f} at {lowest_share:g}"
     return recipe.replace(keep=keep), (
-        f"keep={keep:g} was chosen by log loss on {round(float(best.weights.sum())):,} validation rows: "
-        f"{best.loss:.4f}, {'the lowest' if keep == lowest else comparison}"
+        f"keep={keep:g} was chosen by log loss on {round(float(best_candidate.weights.sum())):,} validation rows: "
+        f"{best_candidate.loss:.4f}, {'the lowest' if keep == lowest_share else comparison}"
     )
 
 
@@ -292,6 +297,7 @@ class ShareFold:
         return losses, np.zeros(1), 0.0
 
     def _losses(self, recipe: Recipe, stop: StopToken) -> tuple[Floats, Floats]:
+        """Return the losses and the weights of the validation rows after a fit."""
         problem = self.build(recipe)
         rows = problem.heldout
         assert rows is not None

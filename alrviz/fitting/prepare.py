@@ -99,9 +99,9 @@ class TrainingData:
         jobs = resolve_jobs(n_jobs)
         if jobs == self.n_jobs:
             return self
-        other = copy.copy(self)  # the cache is shared
-        other.n_jobs = jobs
-        return other
+        copied = copy.copy(self)  # the cache is shared
+        copied.n_jobs = jobs
+        return copied
 
     def validation(self, seed: int, stop: StopToken = NEVER) -> "TrainingData":
         """Return the training rows without the validation rows that choose tuples and settings (`split_validation`,
@@ -174,6 +174,7 @@ class TrainingData:
         return plan_cover(codes, space_of(self.encoded.levels, tuples), rows.n_rows, stop, self.n_jobs)
 
     def _count(self, tuples: Tuples, smoothing: float, stop: StopToken) -> Tables:
+        """Return the counts of tuples: by their cover if there is one, else directly."""
         codes, rows = self._rows(stop)[0]
         if tuples in self._cache.kinds["covered"] or isinstance(tuples, SelectedCells):
             covered = self.covered(tuples, stop)
@@ -194,10 +195,11 @@ class TrainingData:
         return sum_by_cell(index, codes, class_values, rows.n_classes, self.n_jobs, stop)
 
     def _cover(self, tuples: Tuples, stop: StopToken) -> CoveredRows:
-        parts = self._rows(stop)
-        has_weight = parts[0][1].weights > 0
+        """Return the rows with the keys of a cover of the tuples."""
+        codes_and_rows = self._rows(stop)
+        has_weight = codes_and_rows[0][1].weights > 0
         space = space_of(self.encoded.levels, tuples)
-        codes, index, chains = [codes for codes, _ in parts], None, self.encoded.chains
+        codes, index, chains = [codes for codes, _ in codes_and_rows], None, self.encoded.chains
         if isinstance(tuples, SelectedCells) or chains is not None:
             all_pairs = np.arange(space.n_tuples), np.flatnonzero(has_weight)
             seen_cells = select_cells(tuples, space, index_cells(space, [all_pairs], codes[0], self.n_jobs, stop).seen)
@@ -205,7 +207,7 @@ class TrainingData:
                 space, seen_cells if chains is None else add_grid_cells(space, chains, seen_cells)
             )
         cover, keys = cover_rows(self.plan(tuples, stop), space, codes, has_weight, self.n_jobs, stop, index)
-        rows = [rows.with_keys(key) for (_, rows), key in zip(parts, keys, strict=True)]
+        rows = [rows.with_keys(key) for (_, rows), key in zip(codes_and_rows, keys, strict=True)]
         return CoveredRows(cover, rows[0], rows[1] if len(rows) > 1 else None)
 
     def _rows(self, stop: StopToken) -> list[tuple[NDArray[np.unsignedinteger], Rows]]:
@@ -266,6 +268,7 @@ def prepare(
 
 
 def _encode(dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None, stop: StopToken) -> TrainingData:
+    """Return the encoded training rows of a data set, and its test rows as held-out ones."""
     splits = split_table(dataset, recipe.holdout, recipe.seed)
     frame, labels, test = dataset.X, dataset.y, splits.test
     weights, test_weights = (

@@ -166,22 +166,24 @@ class Recipe:
 
     def replace(self, **changes: Any) -> "Recipe":
         """Return a recipe with some fields or parameters changed."""
-        parts = {**{name: getattr(self, name) for name in ENCODING}, **self.params, **changes}
-        family = parts.pop("family", self.family)
+        settings = {**{name: getattr(self, name) for name in ENCODING}, **self.params, **changes}
+        family = settings.pop("family", self.family)
         if family != self.family:  # values that the other family does not have or allow fall back to its default
             explicit_names = {name for name in changes if name != "family"}
-            parts = {k: v for k, v in parts.items() if k in explicit_names or k in ENCODING or _fits(family, k, v)}
-        alpha, order = parts.get("alpha"), parts.get("order")
+            settings = {
+                k: v for k, v in settings.items() if k in explicit_names or k in ENCODING or _fits(family, k, v)
+            }
+        alpha, order = settings.get("alpha"), settings.get("order")
         if isinstance(alpha, tuple) and isinstance(order, int) and "order" in changes and "alpha" not in changes:
             alpha = (*alpha, *alpha[-1:] * order)[:order]  # new orders get the penalty of the highest order so far
-            parts["alpha"] = alpha if any(map(math.isfinite, alpha)) else FAMILIES[family].params["alpha"].default
-        return Recipe(family, **parts)
+            settings["alpha"] = alpha if any(map(math.isfinite, alpha)) else FAMILIES[family].params["alpha"].default
+        return Recipe(family, **settings)
 
     def to_json(self) -> str:
         """Return the recipe as JSON with sorted keys and a format number."""
         params = {k: _as_json(v) for k, v in self.params.items()}
-        parts = {name: getattr(self, name) for name in ENCODING}
-        content = {"format": FORMAT, "family": self.family, "params": params, **parts}
+        encoding_settings = {name: getattr(self, name) for name in ENCODING}
+        content = {"format": FORMAT, "family": self.family, "params": params, **encoding_settings}
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @classmethod
@@ -189,18 +191,20 @@ class Recipe:
         """Read what `to_json` wrote; raise `RecipeError` for anything else."""
         try:
             content = json.loads(text)
-            fmt, family, params = content.pop("format"), content.pop("family"), dict(content.pop("params"))
+            format_number, family, params = content.pop("format"), content.pop("family"), dict(content.pop("params"))
             settings = family_of(family).params
             for name, value in params.items():
                 if isinstance(value, list) and name in settings and settings[name].parse:
                     params[name] = dict(value)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise RecipeError(f"this is not a recipe: {error}; expected JSON that Recipe.to_json wrote") from error
-        if fmt != FORMAT:
-            raise RecipeError(f"recipe format {fmt!r} is of another version of alrviz; this one reads format {FORMAT}")
-        unknown = set(content) - set(ENCODING)
-        if unknown:
-            raise RecipeError(f"a recipe has no field {sorted(unknown)[0]!r}; expected {', '.join(ENCODING)}")
+        if format_number != FORMAT:
+            raise RecipeError(
+                f"recipe format {format_number!r} is of another version of alrviz; this one reads format {FORMAT}"
+            )
+        unknown_fields = set(content) - set(ENCODING)
+        if unknown_fields:
+            raise RecipeError(f"a recipe has no field {sorted(unknown_fields)[0]!r}; expected {', '.join(ENCODING)}")
         for name, value in params.items():  # a name such as "seed" or "self" must not reach the constructor twice
             check_param(family, name, value)
         return cls(family, **content, **params)

@@ -103,8 +103,8 @@ def _warm_stream(dtype: np.dtype, n_classes: int) -> None:
     passes = streamed.passes
     table, bias = streamed.blank(None), np.zeros(n_classes)
     passes.loss_and_gradient(table, bias, direction=Direction(table, bias, (1.0,)), with_curvature=True)
-    for parts in (3, 4, 5):
-        table_buffer = single_table(passes.cells.n_rows, parts, passes.padded_width)
+    for n_parts in (3, 4, 5):
+        table_buffer = single_table(passes.cells.n_rows, n_parts, passes.padded_width)
         passes.visit(codes, y, np.arange(2), table_buffer, 1.0)
         hashed_keys = passes.cells.keys(codes).astype(np.uint32)  # cells in a hash table
         adagrad_steps(hashed_keys, passes.cells.first, y, table_buffer, n_classes, 1.0)
@@ -156,21 +156,23 @@ def warm(wide: bool = True) -> tuple[int, float]:
 
     Returns the number of variants and the seconds.
     """
-    start = time.perf_counter()
-    variants = [(lanes, wider) for wider in ((False, True) if wide else (False,)) for lanes in VECTOR_WIDTHS]
-    for lanes, wider in variants:
+    started_at = time.perf_counter()
+    variants = [
+        (class_width, wider) for wider in ((False, True) if wide else (False,)) for class_width in VECTOR_WIDTHS
+    ]
+    for class_width, wider in variants:
         warm_covers(wider)
-        warm_passes(lanes, wider)
+        warm_passes(class_width, wider)
         warm_single(wider)
         warm_steps()
         warm_networks(wider)
         warm_effects(wider)
         for levels in (70_000,) if wider else (2, 300):
-            warm_stream(lanes, np.array([levels]))
-        warm_density(lanes)
+            warm_stream(class_width, np.array([levels]))
+        warm_density(class_width)
     warm_cuts()  # numeric columns are cut before any pass
     warm_prequential()
-    return len(variants), time.perf_counter() - start
+    return len(variants), time.perf_counter() - started_at
 
 
 @compile_once

@@ -86,11 +86,11 @@ def _score(typingctx, z, q, table, offsets, n, width, lanes):
         q, n, width = args[1], args[4], args[5]
         zeros = ir.Constant(_vector_type(n_lanes), [0.0] * n_lanes)
         sums = [cgutils.alloca_once_value(builder, zeros) for _ in range(_N_SUMS)]
-        turn = ir.Constant(n.type, _cells_per_turn(n_lanes))
-        with cgutils.for_range_slice(builder, ir.Constant(n.type, 0), n, turn, inc=True) as (index, _):
+        cells_per_turn = ir.Constant(n.type, _cells_per_turn(n_lanes))
+        with cgutils.for_range_slice(builder, ir.Constant(n.type, 0), n, cells_per_turn, inc=True) as (index, _):
             for k in range(_cells_per_turn(n_lanes)):
-                place = builder.gep(cell_offsets, [builder.add(index, ir.Constant(n.type, k))])
-                offset = builder.add(builder.load(place), q)
+                offset_pointer = builder.gep(cell_offsets, [builder.add(index, ir.Constant(n.type, k))])
+                offset = builder.add(builder.load(offset_pointer), q)
                 scale, w = (
                     _load(builder, data, _part_offset(builder, offset, width, part), n_lanes)
                     for part in (SCALE, WEIGHT)
@@ -98,9 +98,9 @@ def _score(typingctx, z, q, table, offsets, n, width, lanes):
                 partial_sum = sums[k % _N_SUMS]
                 builder.store(builder.fadd(builder.load(partial_sum), builder.fmul(scale, w)), partial_sum)
         a, b, c, d = (builder.load(partial_sum) for partial_sum in sums)
-        total = builder.fadd(builder.fadd(a, b), builder.fadd(c, d))
-        target = _pointer(builder, _data(context, builder, sig.args[0], args[0]), q, total.type)
-        builder.store(total, target, align=4)
+        vector_sum = builder.fadd(builder.fadd(a, b), builder.fadd(c, d))
+        target = _pointer(builder, _data(context, builder, sig.args[0], args[0]), q, vector_sum.type)
+        builder.store(vector_sum, target, align=4)
         return context.get_dummy_value()
 
     return types.void(z, types.intp, table, offsets, types.intp, types.intp, lanes), codegen
@@ -190,8 +190,8 @@ def _move(typingctx, table, offsets, next_offsets, n, width, residual, q, eta, p
                     pair = _shuffle(builder, pairs, pairs, range(2 * n_lanes * k, 2 * n_lanes * (k + 1)))
                     store_part(offsets[first + k], WEIGHT, pair)
 
-        turn = ir.Constant(n.type, _cells_per_turn(n_lanes))
-        with cgutils.for_range_slice(builder, ir.Constant(n.type, 0), n, turn, inc=True) as (index, _):
+        cells_per_turn = ir.Constant(n.type, _cells_per_turn(n_lanes))
+        with cgutils.for_range_slice(builder, ir.Constant(n.type, 0), n, cells_per_turn, inc=True) as (index, _):
             for first in range(0, _cells_per_turn(n_lanes), cells_at_once):
                 group = range(first, first + cells_at_once)
                 for k in group:
@@ -219,12 +219,12 @@ def adagrad(keys, first, y, table, n_classes, eta, lanes, penalty_parts):
     """
     padded_width, parts = table.shape[2], table.shape[1]
     n_lanes, cell_floats, n_tuples, b = len(lanes), parts * padded_width, len(keys), len(table) - 2
-    turn = max(4, 16 // n_lanes)  # _cells_per_turn, which is no kernel
-    n = (n_tuples + turn) // turn * turn
+    cells_per_turn = max(4, 16 // n_lanes)  # _cells_per_turn, which is no kernel
+    n = (n_tuples + cells_per_turn) // cells_per_turn * cells_per_turn
     offsets = np.full((2, n), (b + 1) * cell_floats)
     offsets[:, n_tuples] = b * cell_floats
     z = np.empty(padded_width, np.float32)
-    total = 0.0
+    loss_sum = 0.0
     for i in range(-1, len(y)):
         row_offsets, next_offsets = offsets[i & 1], offsets[1 - (i & 1)]
         if i + 1 < len(y):
@@ -234,19 +234,19 @@ def adagrad(keys, first, y, table, n_classes, eta, lanes, penalty_parts):
             continue
         for q in range(0, padded_width, n_lanes):
             _score(z, q, table, row_offsets, n, padded_width, lanes)
-        label_score, largest = z[y[i]], z[0]
+        label_score, largest_score = z[y[i]], z[0]
         for k in range(1, n_classes):
-            largest = max(largest, z[k])
-        total_p = np.float32(0.0)
+            largest_score = max(largest_score, z[k])
+        exp_sum = np.float32(0.0)
         for k in range(n_classes):
-            z[k] = np.float32(exp(z[k] - largest))
-            total_p += z[k]
-        total += log(total_p) + largest - label_score
+            z[k] = np.float32(exp(z[k] - largest_score))
+            exp_sum += z[k]
+        loss_sum += log(exp_sum) + largest_score - label_score
         for k in range(n_classes):
-            z[k] /= total_p
+            z[k] /= exp_sum
         for k in range(n_classes, padded_width):
             z[k] = np.float32(0.0)
         z[y[i]] -= np.float32(1.0)
         for q in range(0, padded_width, n_lanes):
             _move(table, row_offsets, next_offsets, n, padded_width, z, q, eta, penalty_parts, lanes)
-    return total
+    return loss_sum

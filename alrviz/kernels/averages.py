@@ -79,11 +79,11 @@ def score(cell_rows, larger_rows, codes, begin, larger_tuples, counted_cells, z)
     n_rows, n_tuples = cell_rows.shape
     n_columns, n_classes = larger_tuples.shape[1], z.shape[1]
     value, product, inverse_count = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
-    largest, total = np.empty(n_classes), np.empty(n_classes)
+    largest, exp_sums = np.empty(n_classes), np.empty(n_classes)
     for i in range(n_rows):
         n_seen = 0
         for k in range(n_classes):
-            largest[k], total[k] = -np.inf, 0.0
+            largest[k], exp_sums[k] = -np.inf, 0.0
         for t in range(n_tuples):
             s = np.int64(cell_rows[i, t]) - 2 * n_tuples
             if s < 0:
@@ -107,12 +107,12 @@ def score(cell_rows, larger_rows, codes, begin, larger_tuples, counted_cells, z)
             for k in range(n_classes):
                 v = value[k] + np.log(product[k])
                 if v > largest[k]:
-                    total[k] = total[k] * np.exp(largest[k] - v) + 1.0
+                    exp_sums[k] = exp_sums[k] * np.exp(largest[k] - v) + 1.0
                     largest[k] = v
                 else:
-                    total[k] += np.exp(v - largest[k])
+                    exp_sums[k] += np.exp(v - largest[k])
         for k in range(n_classes):
-            z[i, k] = largest[k] + np.log(total[k] / n_seen) if n_seen > 0 else -np.inf
+            z[i, k] = largest[k] + np.log(exp_sums[k] / n_seen) if n_seen > 0 else -np.inf
 
 
 @kernel
@@ -151,10 +151,10 @@ def expand_parent(parent, codes, counted_cells, larger_tuples, index, levels, gr
             table[s, k] = joint[s, k]
             log_count[k] = np.log(counts[s, k] + smoothing)
         for g in range(len(first_member) - 1):
-            values = np.int64(1)
+            n_values = np.int64(1)
             for m in range(first_member[g], first_member[g + 1]):
-                values *= widths[members[m]]
-            begin, size = blocks[g + 1] + s * values, np.int64(1)
+                n_values *= widths[members[m]]
+            first_row, n_joint_values = blocks[g + 1] + s * n_values, np.int64(1)
             for m in range(first_member[g], first_member[g + 1]):
                 j = members[m]
                 column_sums[:] = 0.0
@@ -167,20 +167,22 @@ def expand_parent(parent, codes, counted_cells, larger_tuples, index, levels, gr
                         else:
                             cell += codes[s, p] * strides[u, q]
                             p += 1
-                    share = np.log(shares[j])
+                    log_share = np.log(shares[j])
                     for v in range(levels[j]):
                         c = _seen_cell(cell + v * step, start[u], mask[u], shift[u], slots, slot_cells)
                         for k in range(n_classes):
                             if counts[s, k] > 0.0:
                                 count = cells[c, k] if c >= 0 else 0.0
-                                column_sums[v, k] = (np.log(count + shares[j]) if count > 0.0 else share) - log_count[k]
+                                column_sums[v, k] = (
+                                    np.log(count + shares[j]) if count > 0.0 else log_share
+                                ) - log_count[k]
                             else:
                                 column_sums[v, k] = level_log_p[first_level[j] + v, k]
-                for v in range(size - 1, -1, -1):  # backwards, so that a row is read before it is overwritten
+                for v in range(n_joint_values - 1, -1, -1):  # backwards, so that a row is read before it is overwritten
                     for d in range(widths[j] - 1, -1, -1):
                         for k in range(n_classes):
-                            table[begin + v * widths[j] + d, k] = table[begin + v, k] + column_sums[d, k]
-                size *= widths[j]
+                            table[first_row + v * widths[j] + d, k] = table[first_row + v, k] + column_sums[d, k]
+                n_joint_values *= widths[j]
 
 
 @kernel
@@ -190,14 +192,14 @@ def _seen_cell(local, start, mask, shift, slots, slot_cells):
     local: the cell's number within the tuple. start: first slot of the tuple. mask: size of its hash table less 1, or
     negative if every cell has a slot. shift: what slot numbers exceed those of slot_cells by.
     """
-    place = start + local
+    slot = start + local
     if mask >= 0:
         m = np.uint64(mask)
         h = (np.uint64(local) * _GOLDEN >> np.uint64(32)) * np.uint64(mask + 1) >> np.uint64(32)
         while slots[start + np.int64(h)] >= 0 and slot_cells[start - shift + np.int64(h)] != local:
             h = (h + np.uint64(1)) & m
-        place = start + np.int64(h)
-    return np.int64(slots[place])
+        slot = start + np.int64(h)
+    return np.int64(slots[slot])
 
 
 @kernel

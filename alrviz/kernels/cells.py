@@ -276,20 +276,20 @@ def distinct_cells(codes, rows, tuples, columns, strides, levels, cards, row_cel
 
     marks: as many as a tuple has possible cells, 0 everywhere before and after; row_cells: as many as rows, workspace.
     """
-    total = 0
+    n_found = 0
     for k in range(len(tuples)):
         t = tuples[k]
         cells_of(codes, rows, columns[t], strides[t], levels, row_cells)
-        first = total
+        n_found_before = n_found
         for v in range(len(rows)):
             if row_cells[v] >= 0:
                 marks[row_cells[v]] = 1
         for c in range(cards[t]):
             if marks[c]:
-                out[total] = c
-                total += 1
+                out[n_found] = c
+                n_found += 1
                 marks[c] = 0
-        counts[k] = total - first
+        counts[k] = n_found - n_found_before
 
 
 @kernel
@@ -313,32 +313,34 @@ def find_keys(codes, first_row, begin, end, segments, keys, is_missing):
     is_missing (n,) uint8 is written with which rows do.
     """
     first_segment, first_column, columns, n_levels, slot_start, mask, slots, slot_values = segments
-    number = np.empty(CHUNK_ROWS, np.int64)
+    joint_value = np.empty(CHUNK_ROWS, np.int64)
     any_missing = False
-    for start in range(begin, end, CHUNK_ROWS):
-        m = min(CHUNK_ROWS, end - start)
-        chunk_row = first_row + start
-        is_missing[start : start + m] = 0
+    for chunk_start in range(begin, end, CHUNK_ROWS):
+        n_chunk_rows = min(CHUNK_ROWS, end - chunk_start)
+        chunk_row = first_row + chunk_start
+        is_missing[chunk_start : chunk_start + n_chunk_rows] = 0
         for b in range(len(first_segment) - 1):
-            number[:m] = 0
+            joint_value[:n_chunk_rows] = 0
             for s in range(first_segment[b], first_segment[b + 1]):
                 for c in range(first_column[s], first_column[s + 1]):
-                    column_codes, last_level = codes[columns[c], chunk_row : chunk_row + m], n_levels[c]
-                    for r in range(m):  # a number below 0, of a missing segment, stays below 0
-                        number[r] = number[r] * (last_level + 1) + min(np.int64(column_codes[r]), last_level)
+                    column_codes, last_level = codes[columns[c], chunk_row : chunk_row + n_chunk_rows], n_levels[c]
+                    for r in range(n_chunk_rows):  # a number below 0, of a missing segment, stays below 0
+                        joint_value[r] = joint_value[r] * (last_level + 1) + min(np.int64(column_codes[r]), last_level)
                 if mask[s] < 0:
-                    for r in range(m):
-                        number[r] = slots[slot_start[s] + number[r]]
+                    for r in range(n_chunk_rows):
+                        joint_value[r] = slots[slot_start[s] + joint_value[r]]
                 else:
-                    for r in range(m):
-                        if number[r] >= 0:
-                            number[r] = slots[_find_slot(number[r], slot_start[s], mask[s], slots, slot_values)]
+                    for r in range(n_chunk_rows):
+                        if joint_value[r] >= 0:
+                            joint_value[r] = slots[
+                                _find_slot(joint_value[r], slot_start[s], mask[s], slots, slot_values)
+                            ]
                         else:
-                            number[r] = -1
-            for r in range(m):
-                keys[b, start + r] = np.uint32(number[r])
-                if number[r] < 0:
-                    is_missing[start + r] = 1
+                            joint_value[r] = -1
+            for r in range(n_chunk_rows):
+                keys[b, chunk_start + r] = np.uint32(joint_value[r])
+                if joint_value[r] < 0:
+                    is_missing[chunk_start + r] = 1
                     any_missing = True
     return any_missing
 

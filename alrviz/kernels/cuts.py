@@ -78,16 +78,16 @@ def scan(
     best_cut = best[0]
     for i in range(start, end):
         k = classes[i]
-        old = left[k]
-        new = old + weights[i]
-        left[k] = new
-        left_sum, left_error = _exact_add(left_sum, left_error, _f(new, f_table) - _f(old, f_table))
-        change = _f(class_totals[k] - new, f_table) - _f(class_totals[k] - old, f_table)
+        old_weight = left[k]
+        new_weight = old_weight + weights[i]
+        left[k] = new_weight
+        left_sum, left_error = _exact_add(left_sum, left_error, _f(new_weight, f_table) - _f(old_weight, f_table))
+        change = _f(class_totals[k] - new_weight, f_table) - _f(class_totals[k] - old_weight, f_table)
         right_sum, right_error = _exact_add(right_sum, right_error, change)
         left_weight += weights[i]
         if is_last[i]:
-            sides = _f(left_weight, f_table) + _f(weight - left_weight, f_table)
-            entropy = sides - (left_sum + left_error) - (right_sum + right_error)
+            side_terms = _f(left_weight, f_table) + _f(weight - left_weight, f_table)
+            entropy = side_terms - (left_sum + left_error) - (right_sum + right_error)
             if best_cut < 0 or entropy < lowest - tolerance:
                 lowest = entropy
                 best_cut = i + 1
@@ -99,11 +99,11 @@ def scan(
 @kernel
 def _log_loss(counts: np.ndarray) -> float:
     """Return the log loss of rows with class counts (C,) when their class shares are predicted."""
-    total = sum_of_classes = 0.0
+    weight_sum = sum_of_classes = 0.0
     for count in counts:
-        total += count
+        weight_sum += count
         sum_of_classes += count * math.log(count) if count > 0.0 else 0.0
-    return (total * math.log(total) if total > 0.0 else 0.0) - sum_of_classes
+    return (weight_sum * math.log(weight_sum) if weight_sum > 0.0 else 0.0) - sum_of_classes
 
 
 @kernel

@@ -103,8 +103,8 @@ def _add(x, xs, ws, half_precision, nearest2, sums, moments):
 
     half_precision = 1 / (2 h^2); nearest2: squared distance of the nearest source, which keeps the largest vote at 1.
     """
-    for at in range(0, len(xs), N_SUMS):
-        v, w = xs[at : min(at + N_SUMS, len(xs))], ws[at : min(at + N_SUMS, len(xs))]
+    for start in range(0, len(xs), N_SUMS):
+        v, w = xs[start : min(start + N_SUMS, len(xs))], ws[start : min(start + N_SUMS, len(xs))]
         for r in range(len(v)):
             distance2 = (x - v[r]) * (x - v[r])
             vote = w[r] * _exp(max(MIN_EXPONENT, min(0.0, (nearest2 - distance2) * half_precision)))
@@ -120,20 +120,20 @@ def _add_bundles(x, centers, terms, begin, end, h, half_precision, nearest2, wor
     s)^2, times the votes, sum to t^2 Q - 2 t Q' + Q''. workspace: (6, N_SUMS), its first two rows are the sums and
     moments.
     """
-    last = len(terms) - 1
+    last_term = len(terms) - 1
     sums, moments, value = workspace[0], workspace[1], workspace[2]
     slope, curvature, t = workspace[3], workspace[4], workspace[5]
-    for at in range(begin, end, N_SUMS):
-        m = min(N_SUMS, end - at)
+    for start in range(begin, end, N_SUMS):
+        m = min(N_SUMS, end - start)
         workspace[2:] = 0.0
         for r in range(m):
-            t[r] = (x - centers[at + r]) / h
-        for p in range(last + 1):
-            term = terms[last - p]
+            t[r] = (x - centers[start + r]) / h
+        for p in range(last_term + 1):
+            term = terms[last_term - p]
             for r in range(m):
                 curvature[r] = curvature[r] * t[r] + slope[r]
                 slope[r] = slope[r] * t[r] + value[r]
-                value[r] = value[r] * t[r] + term[at + r]
+                value[r] = value[r] * t[r] + term[start + r]
         for r in range(m):
             # A center may be nearer than the nearest source: the exponent may be slightly above 0.
             vote = _exp(max(MIN_EXPONENT, nearest2 * half_precision - 0.5 * t[r] * t[r]))
@@ -169,20 +169,20 @@ def _log_sum(x, k, skip, skip_weight, sources, bundles, h, min_log_sum, guess, w
     """
     xs, ws, first, log_w = sources
     lo, hi = first[k], first[k + 1]
-    at = _first_from(xs, lo, hi, guess, x)
-    above, below = (at + 1 if at == skip and skip_weight <= 0.0 else at), at - 1
+    position = _first_from(xs, lo, hi, guess, x)
+    above, below = (position + 1 if position == skip and skip_weight <= 0.0 else position), position - 1
     nearest = above if above < hi else -1
     if below >= lo and (nearest < 0 or x - xs[below] < xs[above] - x):
         nearest = below
     if nearest < 0:
-        return -np.inf, 0.0, at, 0
+        return -np.inf, 0.0, position, 0
     half_precision, nearest2 = 0.5 / (h * h), (x - xs[nearest]) * (x - xs[nearest])
     if not log_w[k] - nearest2 * half_precision >= max(min_log_sum, -1e300):  # squares may overflow
-        return -np.inf, 0.0, at, 0
+        return -np.inf, 0.0, position, 0
     nearest_weight = skip_weight if nearest == skip else ws[nearest]
     reach = np.sqrt(nearest2 + (MAX_LOG_RATIO + log_w[k] - np.log(nearest_weight)) / half_precision)
-    lo = _first_from(xs, lo, hi, at, x - reach)
-    hi = _first_from(xs, at, hi, at, np.nextafter(x + reach, np.inf))
+    lo = _first_from(xs, lo, hi, position, x - reach)
+    hi = _first_from(xs, position, hi, position, np.nextafter(x + reach, np.inf))
     workspace[:2] = 0.0
     votes = hi - lo
     if votes > MIN_BUNDLED_VOTES and reach <= MAX_BUNDLED_BANDWIDTHS * h and len(bundles[0]) > 0:
@@ -195,11 +195,11 @@ def _log_sum(x, k, skip, skip_weight, sources, bundles, h, min_log_sum, guess, w
         _add(x, xs[lo:hi], ws[lo:hi], half_precision, nearest2, workspace[0], workspace[1])
     if lo <= skip < hi:
         workspace[0, 0] += max(skip_weight, 0.0)  # at distance 0; where it votes it is the nearest
-    total = moment = 0.0
+    vote_sum = moment_sum = 0.0
     for r in range(N_SUMS):
-        total += workspace[0, r]
-        moment += workspace[1, r]
-    return np.log(total) - nearest2 * half_precision, 2.0 * half_precision * moment / total, at, votes
+        vote_sum += workspace[0, r]
+        moment_sum += workspace[1, r]
+    return np.log(vote_sum) - nearest2 * half_precision, 2.0 * half_precision * moment_sum / vote_sum, position, votes
 
 
 @kernel
@@ -207,13 +207,13 @@ def _min_log_sum(sums, k, thin, limit, bias):
     """Return the log S_k below which phi leaves its limit for sure, given the sums of other classes that are not
     thin.
     """
-    other = 0.0
+    other_sum = 0.0
     for j in range(len(bias) if len(bias) > 1 else 2):
-        other += sums[j] if sums[j] >= thin and j != k else 0.0
-    if other == 0.0:
+        other_sum += sums[j] if sums[j] >= thin and j != k else 0.0
+    if other_sum == 0.0:
         return -np.inf
     shift = bias[k] if len(bias) > 1 else (bias[0] if k == 1 else -bias[0])
-    return np.log(other) + shift - limit - 1.0
+    return np.log(other_sum) + shift - limit - 1.0
 
 
 @kernel
@@ -270,23 +270,23 @@ def bundle(xs, ws, first, h, starts, centers, terms, first_bundle):
         terms: (N_TERMS, P) written.
         first_bundle: (C + 1,) written with the first bundle of each class, and their number.
     """
-    count = 0
+    n_bundles = 0
     for k in range(len(first) - 1):
-        first_bundle[k] = count
+        first_bundle[k] = n_bundles
         i = first[k]
         while i < first[k + 1]:
             center = xs[i] + 0.5 * BUNDLE_BANDWIDTHS * h
-            starts[count], centers[count] = i, center
+            starts[n_bundles], centers[n_bundles] = i, center
             for p in range(N_TERMS):
-                terms[p, count] = 0.0
-            while i < first[k + 1] and xs[i] <= xs[starts[count]] + BUNDLE_BANDWIDTHS * h:
+                terms[p, n_bundles] = 0.0
+            while i < first[k + 1] and xs[i] <= xs[starts[n_bundles]] + BUNDLE_BANDWIDTHS * h:
                 s = (xs[i] - center) / h
                 term = ws[i] * np.exp(-0.5 * s * s)
                 for p in range(N_TERMS):
-                    terms[p, count] += term
+                    terms[p, n_bundles] += term
                     term *= s / (p + 1)
                 i += 1
-            count += 1
-    first_bundle[len(first) - 1] = count
-    starts[count] = len(xs)
-    return count
+            n_bundles += 1
+    first_bundle[len(first) - 1] = n_bundles
+    starts[n_bundles] = len(xs)
+    return n_bundles

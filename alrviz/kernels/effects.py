@@ -140,15 +140,15 @@ def add_moments(effects, scores, intercept, weights, class_shares, sums):
     classes = scores.shape[1]
     z, p = np.empty(classes), np.empty(classes)
     for i in range(len(effects)):
-        largest, mean, total = -np.inf, 0.0, 0.0
+        largest, mean, exp_sum = -np.inf, 0.0, 0.0
         for k in range(classes):
             largest = max(largest, scores[i, k] + intercept[k])
         for k in range(classes):
             p[k] = np.exp(scores[i, k] + intercept[k] - largest)
-            total += p[k]
+            exp_sum += p[k]
             mean += class_shares[k] * scores[i, k]
         for k in range(classes):
-            p[k] /= total
+            p[k] /= exp_sum
             z[k] = class_shares[k] * (scores[i, k] - mean)
         for t in range(effects.shape[1]):
             product, square, mean, mean_p, mean_p2 = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -177,10 +177,10 @@ def losses_without(effects, scores, y, weights, sums):
             largest = -np.inf
             for k in range(classes):
                 largest = max(largest, scores[i, k] - (effects[i, t, k] if t >= 0 else 0.0))
-            total = 0.0
+            exp_sum = 0.0
             for k in range(classes):
-                total += np.exp(scores[i, k] - (effects[i, t, k] if t >= 0 else 0.0) - largest)
-            loss = np.log(total) + largest - scores[i, y[i]]
+                exp_sum += np.exp(scores[i, k] - (effects[i, t, k] if t >= 0 else 0.0) - largest)
+            loss = np.log(exp_sum) + largest - scores[i, y[i]]
             if t < 0:
                 full_loss = loss
             else:
@@ -211,10 +211,10 @@ def losses_of_first_tuples(effects, intercept, y, weights, n_tuples, sums):
             for k in range(classes):
                 if scores[k] > scores[predicted]:
                     predicted = k
-            total = 0.0
+            exp_sum = 0.0
             for k in range(classes):
-                total += np.exp(scores[k] - scores[predicted])
-            sums[e, 0] += weights[i] * (np.log(total) + scores[predicted] - scores[y[i]])
+                exp_sum += np.exp(scores[k] - scores[predicted])
+            sums[e, 0] += weights[i] * (np.log(exp_sum) + scores[predicted] - scores[y[i]])
             sums[e, 1] += weights[i] * (predicted != y[i])
 
 
@@ -340,22 +340,22 @@ def _free_weights(cells, n, slices, first_slice, n_cells_of_slice, max_numbers):
     while True:
         i, one_top = _pop(one_unknown, one_top, n_unknown, 1)
         if i >= 0:  # its last weight follows from the others
-            chosen = _unknown_slice(cells[i], n, slices, first_slice, is_known)
+            chosen_slice = _unknown_slice(cells[i], n, slices, first_slice, is_known)
             for j in range(n):
                 s = slices[cells[i], j] - first_slice
-                if s != chosen:
+                if s != chosen_slice:
                     for k in range(n_free):
-                        weights[chosen, k] = (weights[chosen, k] - weights[s, k]) % _PRIME
+                        weights[chosen_slice, k] = (weights[chosen_slice, k] - weights[s, k]) % _PRIME
         else:  # a weight is free: in a cell where the other one then follows, else any
             i, two_top = _pop(two_unknown, two_top, n_unknown, 2)
             if i >= 0:
-                chosen = _unknown_slice(cells[i], n, slices, first_slice, is_known)
+                chosen_slice = _unknown_slice(cells[i], n, slices, first_slice, is_known)
             else:
                 while next_slice < n_slices and (is_known[next_slice] or not n_cells_of_slice[next_slice]):
                     next_slice += 1
                 if next_slice == n_slices:
                     return weights, n_free, n_known
-                chosen = next_slice
+                chosen_slice = next_slice
             if n_free == capacity:
                 capacity *= 2
                 if capacity * n_slices > max_numbers:
@@ -363,12 +363,12 @@ def _free_weights(cells, n, slices, first_slice, n_cells_of_slice, max_numbers):
                 larger = np.zeros((n_slices, capacity), np.int64)
                 larger[:, :n_free] = weights
                 weights = larger
-            weights[chosen, n_free] = 1
+            weights[chosen_slice, n_free] = 1
             n_free += 1
-        is_known[chosen] = True
+        is_known[chosen_slice] = True
         n_known += 1
-        for place in range(begin[chosen], begin[chosen + 1]):
-            i = slice_cells[place]
+        for position in range(begin[chosen_slice], begin[chosen_slice + 1]):
+            i = slice_cells[position]
             n_unknown[i] -= 1
             if n_unknown[i] == 1:
                 one_unknown[one_top] = i
@@ -383,12 +383,12 @@ def _cells_of_slices(cells, n, slices, first_slice, n_cells_of_slice):
     """Return where the cells of each slice begin (K + 1,), and the cells, slice after slice."""
     begin = np.zeros(len(n_cells_of_slice) + 1, np.int64)
     begin[1:] = np.cumsum(n_cells_of_slice)
-    slice_cells, end = np.empty(begin[-1], np.int64), begin[:-1].copy()
+    slice_cells, slice_ends = np.empty(begin[-1], np.int64), begin[:-1].copy()
     for i in range(len(cells)):
         for j in range(n):
             s = slices[cells[i], j] - first_slice
-            slice_cells[end[s]] = i
-            end[s] += 1
+            slice_cells[slice_ends[s]] = i
+            slice_ends[s] += 1
     return begin, slice_cells
 
 
@@ -405,11 +405,11 @@ def _pop(stack, top, n_unknown, number):
 @kernel
 def _unknown_slice(cell, n, slices, first_slice, is_known):
     """Return the last slice of a cell whose weight is unknown."""
-    unknown = np.int64(-1)
+    unknown_slice = np.int64(-1)
     for j in range(n):
         if not is_known[slices[cell, j] - first_slice]:
-            unknown = slices[cell, j] - first_slice
-    return unknown
+            unknown_slice = slices[cell, j] - first_slice
+    return unknown_slice
 
 
 @kernel

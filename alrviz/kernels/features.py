@@ -25,17 +25,17 @@ def forward(phi, w, first_lane, z, begin, end):
     """Write the scores of rows begin..end to z (N, W)."""
     n_features, n_values = phi.shape[0], phi.shape[1]
     sums = np.empty(CHUNK_ROWS)
-    for at in range(begin, end, CHUNK_ROWS):
-        m = min(CHUNK_ROWS, end - at)
+    for chunk_start in range(begin, end, CHUNK_ROWS):
+        m = min(CHUNK_ROWS, end - chunk_start)
         for k in range(n_values):
             for r in range(m):
                 sums[r] = w[n_features, k]
             for d in range(n_features):
-                weight, x = w[d, k], phi[d, k, at : at + m]
+                weight, x = w[d, k], phi[d, k, chunk_start : chunk_start + m]
                 for r in range(m):
                     sums[r] += weight * x[r]
             for r in range(m):
-                z[at + r, first_lane + k] = sums[r]
+                z[chunk_start + r, first_lane + k] = sums[r]
 
 
 @kernel
@@ -43,14 +43,14 @@ def scatter(phi, residual, first_lane, squared, parts, begin, end):
     """Write the sums of residual * phi, or if `squared` of residual * phi^2, to parts (chunks, D + 1, K)."""
     n_features, n_values = phi.shape[0], phi.shape[1]
     residuals, squared_terms, ones = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS), np.ones(CHUNK_ROWS)
-    for at in range(begin, end, CHUNK_ROWS):
-        m, chunk = min(CHUNK_ROWS, end - at), at // CHUNK_ROWS
+    for chunk_start in range(begin, end, CHUNK_ROWS):
+        m, chunk = min(CHUNK_ROWS, end - chunk_start), chunk_start // CHUNK_ROWS
         for k in range(n_values):
             for r in range(m):
-                residuals[r] = residual[at + r, first_lane + k]
+                residuals[r] = residual[chunk_start + r, first_lane + k]
             parts[chunk, n_features, k] = _dot(residuals, ones, m)
             for d in range(n_features):
-                x = phi[d, k, at : at + m]
+                x = phi[d, k, chunk_start : chunk_start + m]
                 if squared:
                     for r in range(m):
                         squared_terms[r] = residuals[r] * x[r]

@@ -54,8 +54,11 @@ def product(matrix, vectors, out, begin, end):
         for c in range(len(vectors)):
             for r in range(N_SUMS):
                 sums[r] = 0.0
-            for at in range(0, n, N_SUMS):
-                x, y = row[at : min(at + N_SUMS, n)], vectors[c, at : min(at + N_SUMS, n)]
+            for vector_start in range(0, n, N_SUMS):
+                x, y = (
+                    row[vector_start : min(vector_start + N_SUMS, n)],
+                    vectors[c, vector_start : min(vector_start + N_SUMS, n)],
+                )
                 for r in range(len(x)):
                     sums[r] += x[r] * y[r]
             m = N_SUMS

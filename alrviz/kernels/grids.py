@@ -38,24 +38,24 @@ def find_stretches(x, place, reach, first, last):
     A row behind node j = floor((x - origin) * per_unit) needs the nodes j - 1 .. j + 2. A stretch ends where more than
     `reach` nodes are empty. first, last: (P,) written.
     """
-    count = 0
+    n_stretches = 0
     for i in range(len(x)):
         j = np.int64(np.floor((x[i] - place[0]) * place[1]))
-        if count == 0 or j - 1 > last[count - 1] + reach:
-            first[count] = j - 1
-            count += 1
-        last[count - 1] = j + 2
-    return count
+        if n_stretches == 0 or j - 1 > last[n_stretches - 1] + reach:
+            first[n_stretches] = j - 1
+            n_stretches += 1
+        last[n_stretches - 1] = j + 2
+    return n_stretches
 
 
 @kernel
 def _node(x, grid):
     """Return the place in memory of the node before x, and the distance in nodes, 0 .. 1; (-1, 0) off the grid."""
     first, last, base, _, place, _ = grid
-    at = (x - place[0]) * place[1]
-    if not (first[0] + 1 <= at < last[-1]):
+    node_position = (x - place[0]) * place[1]
+    if not (first[0] + 1 <= node_position < last[-1]):
         return -1, 0.0
-    j = np.int64(np.floor(at))
+    j = np.int64(np.floor(node_position))
     lo, hi = 0, len(first) - 1  # bisect for the last stretch that begins at or before j - 1
     while lo < hi:
         middle = (lo + hi + 1) // 2
@@ -65,7 +65,7 @@ def _node(x, grid):
             hi = middle - 1
     if j + 2 > last[lo]:
         return -1, 0.0
-    return base[lo] + (j - first[lo]), at - j
+    return base[lo] + (j - first[lo]), node_position - j
 
 
 @kernel
@@ -99,20 +99,20 @@ def convolve(votes, table, slope, nodes, begin, end):
     """
     taps, n_classes = len(table) - 1, votes.shape[0]
     pad = (votes.shape[1] - nodes.shape[1]) // 2
-    for start in range(begin, end, BLOCK_NODES):
-        m = min(BLOCK_NODES, end - start)
+    for block_start in range(begin, end, BLOCK_NODES):
+        m = min(BLOCK_NODES, end - block_start)
         for k in range(n_classes):
-            sums, slopes = nodes[k, start : start + m], nodes[n_classes + k, start : start + m]
-            center_votes = votes[k, start + pad : start + pad + m]
+            sums, slopes = nodes[k, block_start : block_start + m], nodes[n_classes + k, block_start : block_start + m]
+            center_votes = votes[k, block_start + pad : block_start + pad + m]
             for r in range(m):
                 sums[r] = table[0] * center_votes[r]
                 slopes[r] = slope[0] * center_votes[r]
             for t in range(1, taps + 1):
-                left = votes[k, start + pad - t : start + pad - t + m]
-                right = votes[k, start + pad + t : start + pad + t + m]
+                left_votes = votes[k, block_start + pad - t : block_start + pad - t + m]
+                right_votes = votes[k, block_start + pad + t : block_start + pad + t + m]
                 a, b = table[t], slope[t]
                 for r in range(m):
-                    pair_votes = left[r] + right[r]
+                    pair_votes = left_votes[r] + right_votes[r]
                     sums[r] += a * pair_votes
                     slopes[r] += b * pair_votes
 
@@ -127,11 +127,11 @@ def _interpolate(x, begin, m, grid, places, weights, s):
         places[r], t = _node(x[begin + r], grid)
         weights[0, r], weights[1, r], weights[2, r], weights[3, r] = _cubic(t)
     for k in range(len(nodes)):
-        node_sums, out = nodes[k], s[k]
+        node_sums, class_sums = nodes[k], s[k]
         for r in range(m):
             q = max(1, places[r])
-            out[r] = weights[0, r] * node_sums[q - 1] + weights[1, r] * node_sums[q]
-            out[r] += weights[2, r] * node_sums[q + 1] + weights[3, r] * node_sums[q + 2]
+            class_sums[r] = weights[0, r] * node_sums[q - 1] + weights[1, r] * node_sums[q]
+            class_sums[r] += weights[2, r] * node_sums[q + 1] + weights[3, r] * node_sums[q + 2]
 
 
 @kernel
@@ -189,20 +189,20 @@ def look_up(x, row_kinds, kinds, grid, constants, phi, dphi, remaining, sums, be
     places, weights = np.empty(CHUNK_ROWS, np.int64), np.empty((4, CHUNK_ROWS))
     denominator, denominator_slope = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
     s = np.empty((len(grid[3]), CLASS_STRIDE))
-    count = 0
-    for start in range(begin, end, CHUNK_ROWS):
-        m = min(CHUNK_ROWS, end - start)
-        _interpolate(x, start, m, grid, places, weights, s)
-        _subtract_own_votes(row_kinds, start, m, kind_classes, own_votes, grid[5], weights, s)
-        _write_ratios(s, row_kinds, bias, limit, phi, dphi, start, m, denominator, denominator_slope)
+    n_remaining = 0
+    for chunk_start in range(begin, end, CHUNK_ROWS):
+        m = min(CHUNK_ROWS, end - chunk_start)
+        _interpolate(x, chunk_start, m, grid, places, weights, s)
+        _subtract_own_votes(row_kinds, chunk_start, m, kind_classes, own_votes, grid[5], weights, s)
+        _write_ratios(s, row_kinds, bias, limit, phi, dphi, chunk_start, m, denominator, denominator_slope)
         for r in range(m):
             min_sum = s[0, r]
             for k in range(1, len(s) // 2):
                 min_sum = min(min_sum, s[k, r])
             if places[r] >= 0 and min_sum >= thin:
                 continue
-            remaining[count] = start + r
+            remaining[n_remaining] = chunk_start + r
             for k in range(len(s)):
-                sums[count, k] = s[k, r] if places[r] >= 0 else 0.0
-            count += 1
-    return count
+                sums[n_remaining, k] = s[k, r] if places[r] >= 0 else 0.0
+            n_remaining += 1
+    return n_remaining

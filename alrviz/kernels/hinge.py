@@ -22,9 +22,9 @@ MIN_RESIDUAL = 1e-30
 @kernel
 def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
     """Write parts[chunk] = (loss, slope, curvature) of rows begin..end at z + t dz."""
-    for start in range(begin, end, CHUNK_ROWS):
+    for chunk_start in range(begin, end, CHUNK_ROWS):
         loss = slope = curvature = 0.0
-        for i in range(start, min(start + CHUNK_ROWS, end)):
+        for i in range(chunk_start, min(chunk_start + CHUNK_ROWS, end)):
             label, w = y[i], 2.0 * weights[i]
             for k in range(n_classes):
                 margin_change = dz[i, k] - dz[i, label]
@@ -34,8 +34,8 @@ def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
                     loss += 0.5 * w * h * h
                     slope += w * h * margin_change
                     curvature += w * margin_change * margin_change
-        part = start // CHUNK_ROWS
-        parts[part, 0], parts[part, 1], parts[part, 2] = loss, slope, curvature
+        chunk = chunk_start // CHUNK_ROWS
+        parts[chunk, 0], parts[chunk, 1], parts[chunk, 2] = loss, slope, curvature
 
 
 @kernel
@@ -44,9 +44,9 @@ def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, p
 
     If t is 0, z_new must be z. The residual may be dz itself.
     """
-    for start in range(begin, end, CHUNK_ROWS):
+    for chunk_start in range(begin, end, CHUNK_ROWS):
         loss = wrong = tied = 0.0
-        for i in range(start, min(start + CHUNK_ROWS, end)):
+        for i in range(chunk_start, min(chunk_start + CHUNK_ROWS, end)):
             if t != 0.0:
                 for k in range(z.shape[1]):
                     z_new[i, k] = z[i, k] + t * dz[i, k]
@@ -71,9 +71,9 @@ def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, p
             if write:
                 residual[i, label] = -pull_sum
                 residual[i, n_classes:] = 0.0
-        part = start // CHUNK_ROWS
-        parts[part, 0], parts[part, 1], parts[part, 2] = loss, np.nan, wrong
-        parts[part, 3], parts[part, 4] = tied, np.nan
+        chunk = chunk_start // CHUNK_ROWS
+        parts[chunk, 0], parts[chunk, 1], parts[chunk, 2] = loss, np.nan, wrong
+        parts[chunk, 3], parts[chunk, 4] = tied, np.nan
 
 
 @kernel
@@ -94,10 +94,10 @@ def hessian_product(z, dz, y, weights, n_classes, begin, end):
 def diagonal(z, out, y, weights, n_classes, begin, end):
     """Write to `out` the diagonal of the matrix by which `hessian_product` multiplies; pads are 0."""
     for i in range(begin, end):
-        label, total = y[i], 0.0
+        label, pull_sum = y[i], 0.0
         out[i] = 0.0
         for k in range(n_classes):
             if k != label and not 1.0 + (z[i, k] - z[i, label]) <= 0.0:
                 out[i, k] = 2.0 * weights[i]
-                total += out[i, k]
-        out[i, label] = total
+                pull_sum += out[i, k]
+        out[i, label] = pull_sum

@@ -30,13 +30,13 @@ def _part_columns(codes, i, root, order, place, last, levels, columns):
     """Write to columns (a,) the part of row i below `root`, with the columns that end it, parents first; return how
     many.
     """
-    n, at = 0, place[root]
-    while at < last[root]:
-        j = order[at]
-        columns[n] = j
-        n += 1
-        at = last[j] if codes[j, i] < levels[j] else at + 1
-    return n
+    n_columns, position = 0, place[root]
+    while position < last[root]:
+        j = order[position]
+        columns[n_columns] = j
+        n_columns += 1
+        position = last[j] if codes[j, i] < levels[j] else position + 1
+    return n_columns
 
 
 @kernel
@@ -47,10 +47,10 @@ def _log_sum(table, begin, n, k, collected, at):
         largest = max(largest, table[begin + v, k] + collected[at + v])
     if not np.isfinite(largest):
         return largest
-    total = 0.0
+    exp_sum = 0.0
     for v in range(n):
-        total += math.exp(table[begin + v, k] + collected[at + v] - largest)
-    return largest + math.log(total)
+        exp_sum += math.exp(table[begin + v, k] + collected[at + v] - largest)
+    return largest + math.log(exp_sum)
 
 
 @kernel
@@ -74,20 +74,20 @@ def _upward(
         parent_column, code, n_levels = parent[j], np.int64(codes[j, i]), levels[j]
         evidence[parent_column] = True
         for u in range(levels[parent_column]):
-            table = rows[start[j] + u]
+            table_row = rows[start[j] + u]
             if code < n_levels:
-                value = phi[table + code, k] if table >= 0 else level_log_p[first[j] + code, k]
+                value = phi[table_row + code, k] if table_row >= 0 else level_log_p[first[j] + code, k]
             else:
-                if table >= 0:
-                    value = _log_sum(phi, table, n_levels, k, collected, first[j])
+                if table_row >= 0:
+                    value = _log_sum(phi, table_row, n_levels, k, collected, first[j])
                 else:
                     value = _log_sum(level_log_p, first[j], n_levels, k, collected, first[j])
                 message[start[j] + u] = value
             collected[first[parent_column] + u] += value
     j = columns[0]
-    table = rows[start[j] + (np.int64(codes[parent[j], i]) if parent[j] >= 0 else 0)]
-    if table >= 0:
-        return _log_sum(phi, table, levels[j], k, collected, first[j])
+    table_row = rows[start[j] + (np.int64(codes[parent[j], i]) if parent[j] >= 0 else 0)]
+    if table_row >= 0:
+        return _log_sum(phi, table_row, levels[j], k, collected, first[j])
     return _log_sum(level_log_p, first[j], levels[j], k, collected, first[j])
 
 
@@ -117,15 +117,17 @@ def add_slopes(codes, row, roots, begin, end, k, tree, phi, level_log_p, residua
     for m in range(begin, end):
         i, slope, root = row[m], residual[m, k], roots[m]
         n = _part_columns(codes, i, root, order, place, last, levels, columns)
-        total = _upward(
+        log_sum = _upward(
             codes, i, columns, n, k, parent, levels, first, start, rows, phi, level_log_p, collected, message, evidence
         )
-        table = rows[start[root] + (np.int64(codes[parent[root], i]) if parent[root] >= 0 else 0)]
+        table_row = rows[start[root] + (np.int64(codes[parent[root], i]) if parent[root] >= 0 else 0)]
         for v in range(levels[root]):
-            at = first[root] + v
-            belief[at] = math.exp((phi[table + v, k] if table >= 0 else level_log_p[at, k]) + collected[at] - total)
-            if table >= 0:
-                gradient[table + v, k] += slope * belief[at]
+            entry = first[root] + v
+            belief[entry] = math.exp(
+                (phi[table_row + v, k] if table_row >= 0 else level_log_p[entry, k]) + collected[entry] - log_sum
+            )
+            if table_row >= 0:
+                gradient[table_row + v, k] += slope * belief[entry]
         for x in range(1, n):
             j = columns[x]
             if not evidence[j]:  # its posterior equals its table, and softmax removes such slopes
@@ -135,18 +137,18 @@ def add_slopes(codes, row, roots, begin, end, k, tree, phi, level_log_p, residua
                 for v in range(first[j], first[j] + levels[j]):
                     belief[v] = 0.0
             for u in range(levels[parent_column]):
-                table, p = rows[start[j] + u], belief[first[parent_column] + u]
+                table_row, p = rows[start[j] + u], belief[first[parent_column] + u]
                 if code < levels[j]:
-                    if table >= 0:
-                        gradient[table + code, k] += slope * p
+                    if table_row >= 0:
+                        gradient[table_row + code, k] += slope * p
                     continue
                 for v in range(levels[j]):
-                    at = first[j] + v
-                    log_p = phi[table + v, k] if table >= 0 else level_log_p[at, k]
-                    q = p * math.exp(log_p + collected[at] - message[start[j] + u])
-                    belief[at] += q
-                    if table >= 0:
-                        gradient[table + v, k] += slope * q
+                    entry = first[j] + v
+                    log_p = phi[table_row + v, k] if table_row >= 0 else level_log_p[entry, k]
+                    q = p * math.exp(log_p + collected[entry] - message[start[j] + u])
+                    belief[entry] += q
+                    if table_row >= 0:
+                        gradient[table_row + v, k] += slope * q
 
 
 @kernel

@@ -95,7 +95,7 @@ def leave_one_out(
         for t in range(n_tuples):
             s = np.int64(cell_rows[i, t]) - 2 * n_tuples
             share = shares[child[t]]
-            total = 0.0
+            p_sum = 0.0
             for k in range(n_classes):
                 removed = row_weight if k == label else 0.0
                 parent_weight = parent_counts[parent_cells[s], k] - removed if parent_cells[s] >= 0 else 0.0
@@ -104,17 +104,17 @@ def leave_one_out(
                 else:
                     p[k] *= (level_counts[level[s], k] - removed + share) / (class_counts[k] - removed + m)
                 p[k] = max(p[k], _MIN_PROBABILITY)
-                total += p[k]
+                p_sum += p[k]
             for k in range(n_classes):
-                p[k] /= total
+                p[k] /= p_sum
             errors[t + 1] += weight * _squared_error(p, label)
 
 
 @kernel
 def _squared_error(p, label):
     """Return (1/C) sum over classes of (p_k - 1[k = label])^2."""
-    total = 0.0
+    error_sum = 0.0
     for k in range(len(p)):
         error = p[k] - (1.0 if k == label else 0.0)
-        total += error * error
-    return total / len(p)
+        error_sum += error * error
+    return error_sum / len(p)

@@ -69,7 +69,7 @@ def _add_gains(block, size, n_members, fixed_column, in_block, tuple_is_open, we
     -1).
     """
     a = weight.shape[0]
-    last = len(tuple_is_open) - 1
+    last_tuple = len(tuple_is_open) - 1
     for i in range(n_members):
         members[i] = i
     while True:
@@ -84,14 +84,14 @@ def _add_gains(block, size, n_members, fixed_column, in_block, tuple_is_open, we
         for j in range(a):
             if in_block[j]:
                 continue
-            number, place = last, 0
+            tuple_number, position = last_tuple, 0
             for i in range(n_others):
                 if others[i] < j:
-                    number -= weight[others[i], i]
-                    place = i + 1
+                    tuple_number -= weight[others[i], i]
+                    position = i + 1
                 else:
-                    number -= weight[others[i], i + 1]
-            gains[j] += tuple_is_open[number - weight[j, place]]
+                    tuple_number -= weight[others[i], i + 1]
+            gains[j] += tuple_is_open[tuple_number - weight[j, position]]
         if not _next_combination(members, n_members, size):
             return
 
@@ -120,12 +120,12 @@ def _extrapolate(n_found, n_early, doublings):
     The number grows by n_found / n_early with a doubling of the rows, as a power of them would, and less each time.
     """
     growth = n_found / max(n_early, 1) - 1.0
-    total = float(n_found)
+    n_values = float(n_found)
     while doublings > 0.0:
         growth *= 0.9
-        total *= 1.0 + growth * min(doublings, 1.0)
+        n_values *= 1.0 + growth * min(doublings, 1.0)
         doublings -= 1.0
-    return total
+    return n_values
 
 
 @kernel
@@ -159,12 +159,12 @@ def _start_block(codes, levels, seed, block, in_block, gains, key, slots):
     for i in range(len(seed)):
         block[i] = seed[i]
         in_block[seed[i]] = 1
-    values = np.int64(1)  # not a bare constant, for whose type numba would compile all callees once more
+    n_values = np.int64(1)  # not a bare constant, for whose type numba would compile all callees once more
     for c in seed:
-        if values * (np.int64(levels[c]) + 1) > len(slots):
+        if n_values * (np.int64(levels[c]) + 1) > len(slots):
             return 0
-        values = _join(key, values, codes[c], levels[c], slots)
-    return values
+        n_values = _join(key, n_values, codes[c], levels[c], slots)
+    return n_values
 
 
 @kernel
@@ -192,7 +192,7 @@ def _cheapest_column(codes, levels, n_values, block_joint, n_tuples, workspace, 
     A column that makes more than n_slots joint values possible is not examined.
     """
     in_block, gains, is_excluded = workspace[1], workspace[2], workspace[3]
-    best, best_value, best_joint = -1, 0.0, 0.0
+    best_column, best_value, best_joint = -1, 0.0, 0.0
     for j in range(len(in_block)):
         is_excluded[j] = in_block[j]
     for _ in range(costs.max_candidates):
@@ -215,9 +215,9 @@ def _cheapest_column(codes, levels, n_values, block_joint, n_tuples, workspace, 
         if price >= gains[column] * costs.tuple_value:
             continue
         value = gains[column] / max(price, 1.0)
-        if best < 0 or value > best_value:
-            best, best_value, best_joint = column, value, joint
-    return best, best_joint, mark
+        if best_column < 0 or value > best_value:
+            best_column, best_value, best_joint = column, value, joint
+    return best_column, best_joint, mark
 
 
 @kernel

@@ -37,24 +37,24 @@ def _log_theta(count, cell_weight, class_count, m, card):
 class Settings(NamedTuple):
     """Fixed settings of a learner: `scaling` chooses the scale s, `adaptive` AdaGrad; m is the smoothing."""
 
-    n_outside: int
+    n_outside: int  # rows of phi below this number are no seen cells
     scaling: int
     adaptive: bool
     eta0: float
     decay: float
     gamma: float
     m: float
-    cards: Any
-    fixed: Any
+    cards: Any  # (T,) cells of each tuple
+    fixed: Any  # like phi, the scale; (1, C) unless `scaling` is FIXED
 
 
 class State(NamedTuple):
     """A learner's state, which every row overwrites."""
 
-    phi: Any
-    squares: Any
-    counts: Any
-    class_counts: Any
+    phi: Any  # (n_rows + 1, C), the last row the intercepts
+    squares: Any  # like phi, sums of squared slopes; (1, C) if unused
+    counts: Any  # like phi, of the rows so far; (1, C) if unused
+    class_counts: Any  # (C,)
 
 
 @kernel

@@ -19,11 +19,11 @@ def _log_counts(counts, own_class, own_vote, totals, m, s, d):
     """Write to s (C,) the log of a level's counts, smoothed and without the row's own vote, and to d their derivative
     0.
     """
-    total = 0.0
+    class_sum = 0.0
     for k in range(len(s)):
-        total += totals[k]
+        class_sum += totals[k]
     for k in range(len(s)):
-        s[k] = np.log(max(0.0, counts[k] - (own_vote if k == own_class else 0.0)) + m * totals[k] / total)
+        s[k] = np.log(max(0.0, counts[k] - (own_vote if k == own_class else 0.0)) + m * totals[k] / class_sum)
         d[k] = 0.0
 
 

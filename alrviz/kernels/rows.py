@@ -134,18 +134,18 @@ def forward(keys, first, table, bias, z, begin, end, b0, b1, lanes):
     """Add blocks b0..b1 to the scores z of rows begin..end; block 0 writes the bias first, so it must come first."""
     n_lanes = len(lanes)
     padded_width = table.shape[1]
-    for start in range(begin, end, CHUNK_ROWS):
-        m = min(CHUNK_ROWS, end - start)
+    for chunk_start in range(begin, end, CHUNK_ROWS):
+        m = min(CHUNK_ROWS, end - chunk_start)
         if b0 == 0:
-            for i in range(start, start + m):
+            for i in range(chunk_start, chunk_start + m):
                 for k in range(padded_width):
                     z[i, k] = bias[k]
         for q in range(0, padded_width, n_lanes):
-            at = start * padded_width + q
+            flat_start = chunk_start * padded_width + q
             b = b0
             while b + GROUP_BLOCKS <= b1:
-                k0, k1 = keys[b, start : start + m], keys[b + 1, start : start + m]
-                k2, k3 = keys[b + 2, start : start + m], keys[b + 3, start : start + m]
+                k0, k1 = keys[b, chunk_start : chunk_start + m], keys[b + 1, chunk_start : chunk_start + m]
+                k2, k3 = keys[b + 2, chunk_start : chunk_start + m], keys[b + 3, chunk_start : chunk_start + m]
                 f0, f1 = first[b] * padded_width + q, first[b + 1] * padded_width + q
                 f2, f3 = first[b + 2] * padded_width + q, first[b + 3] * padded_width + q
                 for r in range(m):
@@ -153,12 +153,12 @@ def forward(keys, first, table, bias, z, begin, end, b0, b1, lanes):
                         f0 + np.int64(k0[r]) * padded_width, f1 + np.int64(k1[r]) * padded_width,
                         f2 + np.int64(k2[r]) * padded_width, f3 + np.int64(k3[r]) * padded_width,
                     )  # fmt: skip
-                    add_from(z, at + r * padded_width, table, starts, lanes)
+                    add_from(z, flat_start + r * padded_width, table, starts, lanes)
                 b += GROUP_BLOCKS
             while b < b1:
-                k0, f0 = keys[b, start : start + m], first[b] * padded_width + q
+                k0, f0 = keys[b, chunk_start : chunk_start + m], first[b] * padded_width + q
                 for r in range(m):
-                    add_from(z, at + r * padded_width, table, (f0 + np.int64(k0[r]) * padded_width,), lanes)
+                    add_from(z, flat_start + r * padded_width, table, (f0 + np.int64(k0[r]) * padded_width,), lanes)
                 b += 1
 
 
@@ -171,14 +171,14 @@ def scatter(keys, first, residual, grad, begin, end, b0, b1, from_zero, lanes):
         for j in range(first[b0], first[b1]):
             for k in range(padded_width):
                 grad[j, k] = 0.0
-    for start in range(begin, end, CHUNK_ROWS):
-        m = min(CHUNK_ROWS, end - start)
+    for chunk_start in range(begin, end, CHUNK_ROWS):
+        m = min(CHUNK_ROWS, end - chunk_start)
         for q in range(0, padded_width, n_lanes):
-            at = start * padded_width + q
+            flat_start = chunk_start * padded_width + q
             b = b0
             while b + GROUP_BLOCKS <= b1:
-                k0, k1 = keys[b, start : start + m], keys[b + 1, start : start + m]
-                k2, k3 = keys[b + 2, start : start + m], keys[b + 3, start : start + m]
+                k0, k1 = keys[b, chunk_start : chunk_start + m], keys[b + 1, chunk_start : chunk_start + m]
+                k2, k3 = keys[b + 2, chunk_start : chunk_start + m], keys[b + 3, chunk_start : chunk_start + m]
                 f0, f1 = first[b] * padded_width + q, first[b + 1] * padded_width + q
                 f2, f3 = first[b + 2] * padded_width + q, first[b + 3] * padded_width + q
                 for r in range(m):
@@ -186,12 +186,12 @@ def scatter(keys, first, residual, grad, begin, end, b0, b1, from_zero, lanes):
                         f0 + np.int64(k0[r]) * padded_width, f1 + np.int64(k1[r]) * padded_width,
                         f2 + np.int64(k2[r]) * padded_width, f3 + np.int64(k3[r]) * padded_width,
                     )  # fmt: skip
-                    add_to(grad, ats, residual, at + r * padded_width, lanes)
+                    add_to(grad, ats, residual, flat_start + r * padded_width, lanes)
                 b += GROUP_BLOCKS
             while b < b1:
-                k0, f0 = keys[b, start : start + m], first[b] * padded_width + q
+                k0, f0 = keys[b, chunk_start : chunk_start + m], first[b] * padded_width + q
                 for r in range(m):
-                    add_to(grad, (f0 + np.int64(k0[r]) * padded_width,), residual, at + r * padded_width, lanes)
+                    add_to(grad, (f0 + np.int64(k0[r]) * padded_width,), residual, flat_start + r * padded_width, lanes)
                 b += 1
 
 

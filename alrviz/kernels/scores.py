@@ -100,20 +100,20 @@ def _log(x):
 
 
 @kernel
-def _softmax(s, m, largest, total):
+def _softmax(s, m, largest_score, exp_sum):
     """Replace scores s (C, CLASS_STRIDE) of m rows by exp(s - largest); write each row's largest score and total."""
     for r in range(m):
-        largest[r] = s[0, r]
-        total[r] = 0.0
+        largest_score[r] = s[0, r]
+        exp_sum[r] = 0.0
     for k in range(1, s.shape[0]):
         for r in range(m):
-            largest[r] = s[k, r] if s[k, r] > largest[r] else largest[r]
+            largest_score[r] = s[k, r] if s[k, r] > largest_score[r] else largest_score[r]
     for k in range(s.shape[0]):
         for r in range(m):
-            x = s[k, r] - largest[r]
+            x = s[k, r] - largest_score[r]
             e = _exp(MIN_EXPONENT if x < MIN_EXPONENT else x)  # NaN stays NaN
             s[k, r] = e
-            total[r] += e
+            exp_sum[r] += e
 
 
 @kernel
@@ -136,16 +136,19 @@ def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
     s = np.empty((n_classes, CLASS_STRIDE))
     d = np.empty((n_classes, CLASS_STRIDE))
     label_loss, label_slope = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
-    largest, total = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
+    largest_score, exp_sum = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
     slope, curvature = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
-    for start in range(begin, end, CHUNK_ROWS):
-        m = min(CHUNK_ROWS, end - start)
+    for chunk_start in range(begin, end, CHUNK_ROWS):
+        m = min(CHUNK_ROWS, end - chunk_start)
         for r in range(m):
             for k in range(n_classes):
-                d[k, r] = dz[start + r, k]
-                s[k, r] = z[start + r, k] + t * d[k, r]
-            label_loss[r], label_slope[r] = s[y[start + r], r], d[y[start + r], r]  # at first the score and its change
-        _softmax(s, m, largest, total)
+                d[k, r] = dz[chunk_start + r, k]
+                s[k, r] = z[chunk_start + r, k] + t * d[k, r]
+            label_loss[r], label_slope[r] = (
+                s[y[chunk_start + r], r],
+                d[y[chunk_start + r], r],
+            )  # at first the score and its change
+        _softmax(s, m, largest_score, exp_sum)
         slope[:m] = 0.0
         curvature[:m] = 0.0
         for k in range(n_classes):
@@ -154,14 +157,14 @@ def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
                 slope[r] += u
                 curvature[r] += u * d[k, r]
         for r in range(m):
-            w = weights[start + r]
-            share = 1.0 / total[r]
+            w = weights[chunk_start + r]
+            share = 1.0 / exp_sum[r]
             mean = slope[r] * share
-            label_loss[r] = w * (_log(total[r]) + (largest[r] - label_loss[r]))
+            label_loss[r] = w * (_log(exp_sum[r]) + (largest_score[r] - label_loss[r]))
             label_slope[r] = w * (mean - label_slope[r])
             curvature[r] = w * (curvature[r] * share - mean * mean)
-        part = start // CHUNK_ROWS
-        parts[part, 0], parts[part, 1], parts[part, 2] = _sum(label_loss, m), _sum(label_slope, m), _sum(curvature, m)
+        part = chunk_start // CHUNK_ROWS
+        parts[part, 0], parts[part, 1], parts[part, 2] = (_sum(label_loss, m), _sum(label_slope, m), _sum(curvature, m))
 
 
 @kernel
@@ -192,26 +195,26 @@ def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, p
         squares   of sum over classes of (p_k - 1[k = y])^2
     """
     s = np.empty((n_classes, CLASS_STRIDE))
-    label_loss, largest, total = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
+    label_loss, largest_score, total = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
     label = np.empty(CHUNK_ROWS)  # floats, because a loop over numbers of one size vectorises
     wrong, tied, square = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
     padded_width = z.shape[1]
-    for start in range(begin, end, CHUNK_ROWS):
-        m = min(CHUNK_ROWS, end - start)
+    for chunk_start in range(begin, end, CHUNK_ROWS):
+        m = min(CHUNK_ROWS, end - chunk_start)
         if t != 0.0:
-            for i in range(start, start + m):
+            for i in range(chunk_start, chunk_start + m):
                 for k in range(padded_width):
                     z_new[i, k] = z[i, k] + t * dz[i, k]
         for r in range(m):
             for k in range(n_classes):
-                s[k, r] = z_new[start + r, k]
-            label_loss[r] = s[y[start + r], r]
-            label[r] = y[start + r]
+                s[k, r] = z_new[chunk_start + r, k]
+            label_loss[r] = s[y[chunk_start + r], r]
+            label[r] = y[chunk_start + r]
         _rank(s, m, label_loss, label, wrong, tied)
-        _softmax(s, m, largest, total)
+        _softmax(s, m, largest_score, total)
         for r in range(m):
-            w = weights[start + r]
-            label_loss[r] = w * (_log(total[r]) + (largest[r] - label_loss[r]))
+            w = weights[chunk_start + r]
+            label_loss[r] = w * (_log(total[r]) + (largest_score[r] - label_loss[r]))
             wrong[r] = w if wrong[r] > 0.0 else 0.0
             tied[r] = w if tied[r] != 1.0 else 0.0
             square[r] = 0.0
@@ -220,16 +223,16 @@ def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, p
             for r in range(m):
                 p = s[k, r] * total[r] - (1.0 if label[r] == k else 0.0)
                 p = 0.0 if np.abs(p) <= MIN_RESIDUAL else p
-                s[k, r] = weights[start + r] * p
+                s[k, r] = weights[chunk_start + r] * p
                 square[r] += s[k, r] * p
         if write:
             for r in range(m):
-                i = start + r
+                i = chunk_start + r
                 for k in range(n_classes):
                     residual[i, k] = s[k, r]
                 for k in range(n_classes, padded_width):
                     residual[i, k] = 0.0
-        nll, part = _sum(label_loss, m), start // CHUNK_ROWS
+        nll, part = _sum(label_loss, m), chunk_start // CHUNK_ROWS
         parts[part, 0], parts[part, 1] = nll, nll
         parts[part, 2], parts[part, 3], parts[part, 4] = _sum(wrong, m), _sum(tied, m), _sum(square, m)
 
@@ -238,20 +241,20 @@ def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, p
 def hessian_product(z, dz, y, weights, n_classes, begin, end):
     """Replace dz by weight * p * (dz - sum_k p_k dz_k), the change of the residuals, for Hessian-vector products."""
     s = np.empty((n_classes, CLASS_STRIDE))
-    largest, total, mean = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
-    for start in range(begin, end, CHUNK_ROWS):
-        m = min(CHUNK_ROWS, end - start)
+    largest_score, exp_sum, mean = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
+    for chunk_start in range(begin, end, CHUNK_ROWS):
+        m = min(CHUNK_ROWS, end - chunk_start)
         for r in range(m):
             for k in range(n_classes):
-                s[k, r] = z[start + r, k]
-        _softmax(s, m, largest, total)
+                s[k, r] = z[chunk_start + r, k]
+        _softmax(s, m, largest_score, exp_sum)
         mean[:m] = 0.0
         for r in range(m):
             for k in range(n_classes):
-                s[k, r] /= total[r]
-                mean[r] += s[k, r] * dz[start + r, k]
+                s[k, r] /= exp_sum[r]
+                mean[r] += s[k, r] * dz[chunk_start + r, k]
         for r in range(m):
-            i = start + r
+            i = chunk_start + r
             for k in range(n_classes):
                 dz[i, k] = weights[i] * s[k, r] * (dz[i, k] - mean[r])
 
@@ -260,17 +263,17 @@ def hessian_product(z, dz, y, weights, n_classes, begin, end):
 def diagonal(z, out, y, weights, n_classes, begin, end):
     """Write to `out` weight * p * (1 - p), the diagonal of the matrix of `hessian_product`; pads are 0."""
     s = np.empty((n_classes, CLASS_STRIDE))
-    largest, total = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
-    for start in range(begin, end, CHUNK_ROWS):
-        m = min(CHUNK_ROWS, end - start)
+    largest_score, exp_sum = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
+    for chunk_start in range(begin, end, CHUNK_ROWS):
+        m = min(CHUNK_ROWS, end - chunk_start)
         for r in range(m):
             for k in range(n_classes):
-                s[k, r] = z[start + r, k]
-        _softmax(s, m, largest, total)
+                s[k, r] = z[chunk_start + r, k]
+        _softmax(s, m, largest_score, exp_sum)
         for r in range(m):
-            i = start + r
+            i = chunk_start + r
             for k in range(n_classes):
-                p = s[k, r] / total[r]
+                p = s[k, r] / exp_sum[r]
                 out[i, k] = weights[i] * p * (1.0 - p)
             for k in range(n_classes, out.shape[1]):
                 out[i, k] = 0.0

@@ -25,25 +25,25 @@ MIN_RESIDUAL = 1e-30
 @kernel
 def _softmax(scores, p):
     """Write softmax(scores) to p; return log of the sum of exp(scores - largest), and the largest score."""
-    largest = scores[0]
+    largest_score = scores[0]
     for k in range(1, len(p)):
-        largest = max(largest, scores[k])
-    total = 0.0
+        largest_score = max(largest_score, scores[k])
+    exp_sum = 0.0
     for k in range(len(p)):
-        p[k] = exp(scores[k] - largest)
-        total += p[k]
+        p[k] = exp(scores[k] - largest_score)
+        exp_sum += p[k]
     for k in range(len(p)):
-        p[k] /= total
-    return log(total), largest
+        p[k] /= exp_sum
+    return log(exp_sum), largest_score
 
 
 @kernel
 def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
     """Write parts[chunk] = (loss, slope, curvature) of the rows at z + t dz."""
     scores, p = np.empty(n_classes), np.empty(n_classes)
-    for start in range(begin, end, CHUNK_ROWS):
+    for chunk_start in range(begin, end, CHUNK_ROWS):
         loss = slope = curvature = 0.0
-        for i in range(start, min(start + CHUNK_ROWS, end)):
+        for i in range(chunk_start, min(chunk_start + CHUNK_ROWS, end)):
             mean = variance = 0.0
             for k in range(n_classes):
                 scores[k] = z[i, k] + t * dz[i, k]
@@ -60,8 +60,8 @@ def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
                 loss += w * r * r
                 slope += 2.0 * w * r * change
                 curvature += 2.0 * w * (change * change + r * (change * deviation - p[k] * variance))
-        part = start // CHUNK_ROWS
-        parts[part, 0], parts[part, 1], parts[part, 2] = loss, slope, curvature
+        chunk = chunk_start // CHUNK_ROWS
+        parts[chunk, 0], parts[chunk, 1], parts[chunk, 2] = loss, slope, curvature
 
 
 @kernel
@@ -71,14 +71,14 @@ def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, p
     If t is 0, z_new must be z. The residual may be dz itself.
     """
     p = np.empty(n_classes)
-    for start in range(begin, end, CHUNK_ROWS):
+    for chunk_start in range(begin, end, CHUNK_ROWS):
         nll = wrong = tied = squares = 0.0
-        for i in range(start, min(start + CHUNK_ROWS, end)):
+        for i in range(chunk_start, min(chunk_start + CHUNK_ROWS, end)):
             if t != 0.0:
                 for k in range(z.shape[1]):
                     z_new[i, k] = z[i, k] + t * dz[i, k]
             label, w = y[i], weights[i]
-            log_total, largest = _softmax(z_new[i], p)
+            log_total, largest_score = _softmax(z_new[i], p)
             is_wrong = is_tied = False
             square = mean = 0.0
             for k in range(n_classes):
@@ -88,7 +88,7 @@ def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, p
                 if k != label:
                     is_wrong |= z_new[i, k] > z_new[i, label] or (z_new[i, k] == z_new[i, label] and k < label)
                     is_tied |= z_new[i, k] >= z_new[i, label]
-            nll += w * (log_total + (largest - z_new[i, label]))
+            nll += w * (log_total + (largest_score - z_new[i, label]))
             wrong += w * is_wrong
             tied += w * is_tied
             squares += w * square
@@ -97,9 +97,9 @@ def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, p
                 for k in range(n_classes):
                     slope = 2.0 / n_classes * p[k] * ((p[k] - (k == label)) - mean)
                     residual[i, k] = 0.0 if abs(slope) <= MIN_RESIDUAL else w * slope
-        part = start // CHUNK_ROWS
-        parts[part, 0], parts[part, 1] = squares / n_classes, nll
-        parts[part, 2], parts[part, 3], parts[part, 4] = wrong, tied, squares
+        chunk = chunk_start // CHUNK_ROWS
+        parts[chunk, 0], parts[chunk, 1] = squares / n_classes, nll
+        parts[chunk, 2], parts[chunk, 3], parts[chunk, 4] = wrong, tied, squares
 
 
 @kernel
@@ -124,10 +124,10 @@ def diagonal(z, out, y, weights, n_classes, begin, end):
     p = np.empty(n_classes)
     for i in range(begin, end):
         _softmax(z[i], p)
-        total = 0.0
+        square_sum = 0.0
         for k in range(n_classes):
-            total += p[k] * p[k]
+            square_sum += p[k] * p[k]
         out[i, n_classes:] = 0.0
         for k in range(n_classes):
             q = 1.0 - p[k]
-            out[i, k] = 2.0 / n_classes * weights[i] * p[k] * p[k] * (q * q + total - p[k] * p[k])
+            out[i, k] = 2.0 / n_classes * weights[i] * p[k] * p[k] * (q * q + square_sum - p[k] * p[k])

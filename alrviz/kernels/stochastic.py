@@ -69,22 +69,22 @@ class Penalty(NamedTuple):
 def _places(row_cells, row, b_place, cells):
     """Write the places of the row's seen cells and of b, `b_place`, to `cells`; return how many."""
     keys, first, first_link, links, inner, first_inner, n_outside = row_cells
-    n = 0
+    n_cells = 0
     for b in range(len(first) - 1):
-        tuples = (first_link[b + 1] - first_link[b]) // max(1, first[b + 1] - first[b])
-        link = first_link[b] + np.int64(keys[b, row]) * tuples
-        for t in range(tuples):
+        n_tuples = (first_link[b + 1] - first_link[b]) // max(1, first[b + 1] - first[b])
+        link = first_link[b] + np.int64(keys[b, row]) * n_tuples
+        for t in range(n_tuples):
             cell = np.int64(links[link + t]) - n_outside
             if cell >= b_place:  # a joint value of an inner block
                 for i in range(first_inner[cell - b_place], first_inner[cell - b_place + 1]):
                     if inner[i] >= n_outside:
-                        cells[n] = inner[i] - n_outside
-                        n += 1
+                        cells[n_cells] = inner[i] - n_outside
+                        n_cells += 1
             elif cell >= 0:
-                cells[n] = cell
-                n += 1
-    cells[n] = b_place
-    return n + 1
+                cells[n_cells] = cell
+                n_cells += 1
+    cells[n_cells] = b_place
+    return n_cells + 1
 
 
 @kernel
@@ -105,21 +105,21 @@ def _scores(cells, n, w, scaling, z):
 @kernel
 def _residual(z, label, weight, squared_error):
     """Replace scores by the row's residuals; return its loss, without weight: squared error or -log p_y."""
-    largest, label_score = z.max(), z[label]
-    total = 0.0
+    largest_score, label_score = z.max(), z[label]
+    exp_sum = 0.0
     for k in range(len(z)):
-        z[k] = exp(z[k] - largest)
-        total += z[k]
+        z[k] = exp(z[k] - largest_score)
+        exp_sum += z[k]
     square = mean = 0.0
     for k in range(len(z)):
-        z[k] /= total
+        z[k] /= exp_sum
         r = z[k] - (k == label)
         square += r * r
         mean += z[k] * r
     for k in range(len(z)):
         r = z[k] - (k == label)
         z[k] = weight * (2.0 / len(z) * z[k] * (r - mean) if squared_error else r)
-    return square / len(z) if squared_error else log(total) + largest - label_score
+    return square / len(z) if squared_error else log(exp_sum) + largest_score - label_score
 
 
 @kernel
@@ -183,12 +183,12 @@ def sum_losses(order, begin, end, row_cells, scaling, target, w):
     """Return the sum over rows order[begin:end] of weight * loss."""
     scale = scaling.scale
     cells, z = np.empty(row_cells.n_outside // 2 + 1, np.int64), np.empty(scale.shape[1])
-    total = 0.0
+    loss_sum = 0.0
     for row in order[begin:end]:
         n = _places(row_cells, row, len(scale) - 1, cells)
         _scores(cells, n, w, scaling, z)
-        total += target.weights[row] * _residual(z, target.y[row], 1.0, target.squared_error)
-    return total
+        loss_sum += target.weights[row] * _residual(z, target.y[row], 1.0, target.squared_error)
+    return loss_sum
 
 
 @kernel

@@ -33,33 +33,33 @@ def _total(sums):
 def dot(a, b, parts, begin, end):
     """Write parts[chunk] = sum of a * b."""
     sums = np.empty(N_SUMS)
-    for start in range(begin, end, CHUNK_NUMBERS):
-        stop = min(start + CHUNK_NUMBERS, end)
+    for chunk_start in range(begin, end, CHUNK_NUMBERS):
+        chunk_end = min(chunk_start + CHUNK_NUMBERS, end)
         for r in range(N_SUMS):
             sums[r] = 0.0
-        for at in range(start, stop, N_SUMS):
-            x, y = a[at : min(at + N_SUMS, stop)], b[at : min(at + N_SUMS, stop)]
+        for lo in range(chunk_start, chunk_end, N_SUMS):
+            x, y = (a[lo : min(lo + N_SUMS, chunk_end)], b[lo : min(lo + N_SUMS, chunk_end)])
             for r in range(len(x)):
                 sums[r] += np.float64(x[r]) * y[r]
-        parts[start // CHUNK_NUMBERS] = _total(sums)
+        parts[chunk_start // CHUNK_NUMBERS] = _total(sums)
 
 
 @kernel
 def combine(q, g, c, x, d, parts, begin, end):
     """Write q = g q + c x, and parts[chunk] = sum of q * d: a step of the two-loop recursion with the next product."""
     sums = np.empty(N_SUMS)
-    for start in range(begin, end, CHUNK_NUMBERS):
-        stop = min(start + CHUNK_NUMBERS, end)
+    for chunk_start in range(begin, end, CHUNK_NUMBERS):
+        chunk_end = min(chunk_start + CHUNK_NUMBERS, end)
         for r in range(N_SUMS):
             sums[r] = 0.0
-        for at in range(start, stop, N_SUMS):
-            end_at = min(at + N_SUMS, stop)
-            q_part, x_part, d_part = q[at:end_at], x[at:end_at], d[at:end_at]
+        for lo in range(chunk_start, chunk_end, N_SUMS):
+            hi = min(lo + N_SUMS, chunk_end)
+            q_part, x_part, d_part = q[lo:hi], x[lo:hi], d[lo:hi]
             for r in range(len(q_part)):
                 value = g * q_part[r] + c * x_part[r]
                 q_part[r] = value
                 sums[r] += value * d_part[r]
-        parts[start // CHUNK_NUMBERS] = _total(sums)
+        parts[chunk_start // CHUNK_NUMBERS] = _total(sums)
 
 
 @kernel
@@ -73,38 +73,41 @@ def move_along(w, t, d, w_new, begin, end):
 def add_ridge_gradient(gradient, q, w, center, parts, begin, end):
     """Add q (w - center) to the gradient, and write parts[chunk] = sum of q (w - center)^2."""
     sums = np.empty(N_SUMS)
-    for start in range(begin, end, CHUNK_NUMBERS):
-        stop = min(start + CHUNK_NUMBERS, end)
+    for chunk_start in range(begin, end, CHUNK_NUMBERS):
+        chunk_end = min(chunk_start + CHUNK_NUMBERS, end)
         for r in range(N_SUMS):
             sums[r] = 0.0
-        for at in range(start, stop, N_SUMS):
-            end_at = min(at + N_SUMS, stop)
-            g_part, q_part, w_part, c_part = gradient[at:end_at], q[at:end_at], w[at:end_at], center[at:end_at]
+        for lo in range(chunk_start, chunk_end, N_SUMS):
+            hi = min(lo + N_SUMS, chunk_end)
+            g_part, q_part, w_part, c_part = (gradient[lo:hi], q[lo:hi], w[lo:hi], center[lo:hi])
             for r in range(len(g_part)):
                 difference = w_part[r] - c_part[r]
                 slope = q_part[r] * difference
                 g_part[r] += slope
                 sums[r] += slope * difference
-        parts[start // CHUNK_NUMBERS] = _total(sums)
+        parts[chunk_start // CHUNK_NUMBERS] = _total(sums)
 
 
 @kernel
 def ridge_line_derivatives(q, w, center, d, parts, begin, end):
     """Write parts[chunk] = sums of q (w - center) d and of q d^2."""
     slopes, curvatures = np.empty(N_SUMS), np.empty(N_SUMS)
-    for start in range(begin, end, CHUNK_NUMBERS):
-        stop = min(start + CHUNK_NUMBERS, end)
+    for chunk_start in range(begin, end, CHUNK_NUMBERS):
+        chunk_end = min(chunk_start + CHUNK_NUMBERS, end)
         for r in range(N_SUMS):
             slopes[r] = 0.0
             curvatures[r] = 0.0
-        for at in range(start, stop, N_SUMS):
-            end_at = min(at + N_SUMS, stop)
-            q_part, w_part, c_part, d_part = q[at:end_at], w[at:end_at], center[at:end_at], d[at:end_at]
+        for lo in range(chunk_start, chunk_end, N_SUMS):
+            hi = min(lo + N_SUMS, chunk_end)
+            q_part, w_part, c_part, d_part = (q[lo:hi], w[lo:hi], center[lo:hi], d[lo:hi])
             for r in range(len(q_part)):
                 q_d = q_part[r] * d_part[r]
                 slopes[r] += q_d * (w_part[r] - c_part[r])
                 curvatures[r] += q_d * d_part[r]
-        parts[start // CHUNK_NUMBERS, 0], parts[start // CHUNK_NUMBERS, 1] = _total(slopes), _total(curvatures)
+        parts[chunk_start // CHUNK_NUMBERS, 0], parts[chunk_start // CHUNK_NUMBERS, 1] = (
+            _total(slopes),
+            _total(curvatures),
+        )
 
 
 @kernel

@@ -66,14 +66,14 @@ class AverageModel(FieldsInPickles):
         parent_index, cell_index, larger_tuples, counts = self._indexes
         n, n_tuples = codes.shape[1], self.parents.space.n_tuples
         cell_rows, larger_rows = parent_index.locate(codes, 0, n), cell_index.locate(codes, 0, n)
-        out = np.empty((n, n_tuples, self.n_classes))
+        network_scores = np.empty((n, n_tuples, self.n_classes))
         for t in range(n_tuples):
             z = np.empty((n, self.n_classes))
             # Renumbered as in an index of this tuple alone; rows of cells that were not seen stay below 2.
-            rows = np.maximum(cell_rows[:, t : t + 1].astype(np.int64) - 2 * n_tuples + 2, 0).astype(np.uint32)
-            kernels.score(rows, larger_rows, codes, 0, larger_tuples[t : t + 1], counts, z)
-            out[:, t] = z
-        return out
+            parent_rows = np.maximum(cell_rows[:, t : t + 1].astype(np.int64) - 2 * n_tuples + 2, 0).astype(np.uint32)
+            kernels.score(parent_rows, larger_rows, codes, 0, larger_tuples[t : t + 1], counts, z)
+            network_scores[:, t] = z
+        return network_scores
 
     def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
         """Return the class scores (N, C), log p(k, x), of codes (a, N); a code >= levels[column] is no level."""
@@ -92,21 +92,23 @@ class AverageModel(FieldsInPickles):
     def _by_row(self, codes: Codes, groups: "_ColumnGroups", z: Floats, jobs: int, stop: StopToken) -> None:
         """Write the scores (n, C) to z row by row, which is faster for few rows."""
         parent_index, cell_index, larger_tuples, counts = self._indexes
-        chunk = max(1, _FACTORS_PER_CALL // larger_tuples.size)
+        chunk_rows = max(1, _FACTORS_PER_CALL // larger_tuples.size)
 
-        def part(k: int) -> None:
+        def score_chunk(k: int) -> None:
             stop.check()
-            begin, end = k * chunk, min(len(z), (k + 1) * chunk)
+            begin, end = k * chunk_rows, min(len(z), (k + 1) * chunk_rows)
             cell_rows, larger_rows = parent_index.locate(codes, begin, end), cell_index.locate(codes, begin, end)
             kernels.score(cell_rows, larger_rows, codes, begin, larger_tuples, counts, z[begin:end])
 
-        run_parts(part, -(-len(z) // chunk), jobs)
+        run_parts(score_chunk, -(-len(z) // chunk_rows), jobs)
 
-    def _is_faster_by_parent(self, n: int, groups: "_ColumnGroups") -> bool:
+    def _is_faster_by_parent(self, n_rows: int, groups: "_ColumnGroups") -> bool:
         """Return whether a table for every parent is less work than so many rows, and none is too large."""
-        cells, values = np.diff(self._indexes[0].begin), int(groups.values.sum()) + 1
-        is_less_work = values * cells.sum() < n * len(cells) * len(groups.widths)
-        return is_less_work and 8 * class_widths(self.n_classes)[1] * values * int(cells.max() + 1) <= _MAX_TABLE_BYTES
+        n_cells, n_values = np.diff(self._indexes[0].begin), int(groups.values.sum()) + 1
+        is_less_work = n_values * n_cells.sum() < n_rows * len(n_cells) * len(groups.widths)
+        return (
+            is_less_work and 8 * class_widths(self.n_classes)[1] * n_values * int(n_cells.max() + 1) <= _MAX_TABLE_BYTES
+        )
 
     def _by_parent(self, codes: Codes, groups: "_ColumnGroups", z: Floats, jobs: int, stop: StopToken) -> None:
         """Write the scores (n, C) to z parent by parent: its table of cells and groups first, then the rows by
@@ -114,12 +116,16 @@ class AverageModel(FieldsInPickles):
         """
         parent_index, cell_index, larger_tuples, counts = self._indexes
         space, n = parent_index.space, len(z)
-        (n_lanes, padded_width), group_keys, values = class_widths(self.n_classes), groups.keys(codes), groups.values
-        sizes = np.diff(parent_index.begin) + 1  # and one for rows that lie in no seen cell
-        blocks = sizes[:, None] * np.cumsum([0, 1, *values])
+        (n_lanes, padded_width), group_keys, n_values = (
+            class_widths(self.n_classes),
+            groups.keys(codes),
+            groups.values,
+        )
+        n_table_rows = np.diff(parent_index.begin) + 1  # and one for rows that lie in no seen cell
+        blocks = n_table_rows[:, None] * np.cumsum([0, 1, *n_values])
         tables: dict[int, Floats] = {}
         index = _index(parent_index)
-        log_scale, total, n_seen = np.full((n, padded_width), MIN_SCORE), zeros(n, padded_width), np.zeros(n)
+        log_scale, total, n_seen = (np.full((n, padded_width), MIN_SCORE), zeros(n, padded_width), np.zeros(n))
 
         def expand(t: int) -> None:
             stop.check()
@@ -134,18 +140,30 @@ class AverageModel(FieldsInPickles):
 
         def add(begin: int, parents: range) -> None:
             end = min(n, begin + _ROWS_PER_CALL)
-            keys, v = np.empty((len(values) + 1, end - begin), np.uint32), empty(end - begin, padded_width)
+            keys, chunk_scores = (
+                np.empty((len(n_values) + 1, end - begin), np.uint32),
+                empty(end - begin, padded_width),
+            )
             for t in parents:
                 stop.check()
                 kernels.parent_keys(
-                    codes, begin, end, index, t, space.levels, parent_index.begin[t], sizes[t] - 1, values, group_keys,
-                    keys,
+                    codes, begin, end, index, t, space.levels, parent_index.begin[t], n_table_rows[t] - 1,
+                    n_values, group_keys, keys,
                 )  # fmt: skip
                 row_kernels.forward(
-                    keys, blocks[t], tables[t], np.zeros(padded_width), v, 0, len(v), 0, len(keys), (0,) * n_lanes
+                    keys,
+                    blocks[t],
+                    tables[t],
+                    np.zeros(padded_width),
+                    chunk_scores,
+                    0,
+                    len(chunk_scores),
+                    0,
+                    len(keys),
+                    (0,) * n_lanes,
                 )
-                add_exponentials(v.ravel(), log_scale[begin:end].ravel(), total[begin:end].ravel())
-                n_seen[begin:end] += keys[0] < sizes[t] - 1
+                add_exponentials(chunk_scores.ravel(), log_scale[begin:end].ravel(), total[begin:end].ravel())
+                n_seen[begin:end] += keys[0] < n_table_rows[t] - 1
 
         for parents in _parent_ranges(blocks[:, -1] * 8 * padded_width):
             run_parts(lambda k, parents=parents: expand(parents[k]), len(parents), jobs)  # type: ignore[misc]
@@ -193,12 +211,12 @@ class _ColumnGroups:
     def of(cls, codes: Codes, levels: NDArray[np.int64]) -> "_ColumnGroups":
         """Return the groups for rows of codes (a, n)."""
         widths = levels + (codes >= levels[:, None]).any(axis=1)
-        members, values, sizes = np.argsort(widths, kind="stable"), [1], [0]
+        members, n_values, n_members = np.argsort(widths, kind="stable"), [1], [0]
         for width in widths[members].tolist():
-            if sizes[-1] and values[-1] * width > _MAX_GROUP_VALUES:
-                values, sizes = [*values, 1], [*sizes, 0]
-            values[-1], sizes[-1] = values[-1] * width, sizes[-1] + 1
-        return cls(members, np.cumsum([0, *sizes]), widths, np.array(values))
+            if n_members[-1] and n_values[-1] * width > _MAX_GROUP_VALUES:
+                n_values, n_members = [*n_values, 1], [*n_members, 0]
+            n_values[-1], n_members[-1] = n_values[-1] * width, n_members[-1] + 1
+        return cls(members, np.cumsum([0, *n_members]), widths, np.array(n_values))
 
     def keys(self, codes: Codes) -> NDArray[np.uint32]:
         """Return the joint value (G, n) that each row of codes (a, n) has in each group, the last column fastest."""
@@ -218,13 +236,13 @@ def _index(index: CellIndex[AnySpace]) -> kernels.Index:
 
 def _parent_ranges(sizes: NDArray[np.int64]) -> Iterator[range]:
     """Yield ranges of parents whose table sizes sum up to at most _MAX_TABLE_BYTES, or of one larger table."""
-    begin, n_bytes = 0, 0
+    first_parent, n_bytes = 0, 0
     for t, size in enumerate(sizes.tolist()):
-        if t > begin and n_bytes + size > _MAX_TABLE_BYTES:
-            yield range(begin, t)
-            begin, n_bytes = t, 0
+        if t > first_parent and n_bytes + size > _MAX_TABLE_BYTES:
+            yield range(first_parent, t)
+            first_parent, n_bytes = t, 0
         n_bytes += size
-    yield range(begin, len(sizes))
+    yield range(first_parent, len(sizes))
 
 
 def _larger_tuples(space: AnySpace, larger_space: AnySpace) -> NDArray[np.int64]:
@@ -234,8 +252,8 @@ def _larger_tuples(space: AnySpace, larger_space: AnySpace) -> NDArray[np.int64]
     """
     larger = np.full((space.n_tuples, len(space.levels)), -1, np.int64)
     base = len(space.levels) ** np.arange(space.order - 1, -1, -1)
-    places, all_tuples = space.tuples @ base, np.arange(larger_space.n_tuples)
+    tuple_keys, all_tuples = space.tuples @ base, np.arange(larger_space.n_tuples)
     for k in range(larger_space.order):
         other_columns = np.delete(larger_space.tuples, k, axis=1)
-        larger[np.searchsorted(places, other_columns @ base), larger_space.tuples[:, k]] = all_tuples
+        larger[np.searchsorted(tuple_keys, other_columns @ base), larger_space.tuples[:, k]] = all_tuples
     return larger

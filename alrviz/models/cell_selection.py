@@ -46,18 +46,18 @@ def cell_information(tables: Tables, corrected: bool = False) -> Floats:
 
     With Miller and Madow's correction if `corrected`.
     """
-    totals = tables.tuple_counts[tables.tuple_of_seen]
-    n, sums = totals.sum(axis=1), np.zeros(len(tables.seen))
-    parts = (tables.counts, totals - tables.counts)
-    for cell_counts in parts:
-        expected_counts = totals * (cell_counts.sum(axis=1) / n)[:, None]
+    tuple_counts = tables.tuple_counts[tables.tuple_of_seen]
+    n_rows, sums = tuple_counts.sum(axis=1), np.zeros(len(tables.seen))
+    counts_in_and_out = (tables.counts, tuple_counts - tables.counts)
+    for cell_counts in counts_in_and_out:
+        expected_counts = tuple_counts * (cell_counts.sum(axis=1) / n_rows)[:, None]
         ratio = np.divide(cell_counts, expected_counts, out=np.ones_like(cell_counts), where=cell_counts > 0)
         sums += (cell_counts * np.log(ratio)).sum(axis=1)
-    information: Floats = np.maximum(0.0, sums / n)
+    information: Floats = np.maximum(0.0, sums / n_rows)
     if corrected:
-        pairs = sum((cell_counts > 0).sum(axis=1) for cell_counts in parts)
-        sides = 1 + (parts[1].sum(axis=1) > 0)
-        information = information - (pairs - sides - (totals > 0).sum(axis=1) + 1) / (2.0 * n)
+        n_pairs = sum((cell_counts > 0).sum(axis=1) for cell_counts in counts_in_and_out)
+        n_sides = 1 + (counts_in_and_out[1].sum(axis=1) > 0)
+        information = information - (n_pairs - n_sides - (tuple_counts > 0).sum(axis=1) + 1) / (2.0 * n_rows)
     return information
 
 
@@ -92,25 +92,30 @@ def cell_levels(
         kept_so_far = [*kept_so_far, kept_cells] if score == "gain" else [kept_cells]
         base_tuples = join_sizes(kept_so_far, rows.levels)
         if i < order:
-            strong = hierarchy == "strong"
+            needs_all_parts = hierarchy == "strong"
             candidates = SelectedCells(
-                next_tuples(kept_cells.tuples, n_columns, strong), kept_cells.tuples, kept_cells.cell_bytes, strong
+                next_tuples(kept_cells.tuples, n_columns, needs_all_parts),
+                kept_cells.tuples,
+                kept_cells.cell_bytes,
+                needs_all_parts,
             )
 
 
 def join_sizes(parts: Sequence[SelectedCells], levels: NDArray[np.int64]) -> SelectedCells:
     """Return the selected cells of several sizes, small ones first, together; `levels` (a,) of the columns."""
-    tuples = tuple(columns for part in parts for columns in part.tuples)
-    first = np.cumsum([0, *(TupleSpace(levels, part.tuples).n_cells for part in parts)])
-    cells = [part.cells + begin for part, begin in zip(parts, first[:-1], strict=True)]
+    tuples = tuple(columns for cells_of_size in parts for columns in cells_of_size.tuples)
+    first_cell = np.cumsum([0, *(TupleSpace(levels, cells_of_size.tuples).n_cells for cells_of_size in parts)])
+    cells = [cells_of_size.cells + offset for cells_of_size, offset in zip(parts, first_cell[:-1], strict=True)]
     return SelectedCells(tuples, tuples, np.concatenate(cells).tobytes())
 
 
 def as_selected_cells(space: Space, cells: NDArray[np.int64]) -> SelectedCells:
     """Return cells (K,) of a space, ascending, as `SelectedCells` of the tuples that have some."""
-    tuple_numbers, number = np.unique(space.tuple_of(cells), return_inverse=True)
-    first = np.append(0, np.cumsum(space.cards[tuple_numbers]))[:-1]
+    tuple_numbers, tuple_index = np.unique(space.tuple_of(cells), return_inverse=True)
+    first_cell = np.append(0, np.cumsum(space.cards[tuple_numbers]))[:-1]
     tuples = tuple(map(tuple, space.tuples[tuple_numbers].tolist()))
     return SelectedCells(
-        tuples, tuples, (cells - space.first[tuple_numbers][number] + first[number]).astype(np.int64).tobytes()
+        tuples,
+        tuples,
+        (cells - space.first[tuple_numbers][tuple_index] + first_cell[tuple_index]).astype(np.int64).tobytes(),
     )

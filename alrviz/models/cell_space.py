@@ -90,8 +90,8 @@ class Space:
 
     def _set(self, **values: Any) -> None:
         """Set the fields; `first` and `n_cells` follow from `cards`, which fit an int64 together."""
-        ends = np.cumsum(np.append(0, values["cards"]))
-        values |= {"first": ends[:-1], "n_cells": int(ends[-1])}
+        cell_ends = np.cumsum(np.append(0, values["cards"]))
+        values |= {"first": cell_ends[:-1], "n_cells": int(cell_ends[-1])}
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -176,10 +176,10 @@ def ascending_tuples(a: int, n: int) -> NDArray[np.int32]:
     """Return (C(a, n), n) all ascending tuples of n of a columns, in lexicographic order."""
     tuples = np.arange(a, dtype=np.int32)[:, None]
     for _ in range(n - 1):
-        last = tuples[:, -1]
-        n_following = a - 1 - last
-        ends = np.cumsum(n_following, dtype=np.int64)
-        following = np.arange(ends[-1]) + np.repeat(last + 1 - (ends - n_following), n_following)
+        last_column = tuples[:, -1]
+        n_following = a - 1 - last_column
+        tuple_ends = np.cumsum(n_following, dtype=np.int64)
+        following = np.arange(tuple_ends[-1]) + np.repeat(last_column + 1 - (tuple_ends - n_following), n_following)
         tuples = np.column_stack([np.repeat(tuples, n_following, axis=0), following.astype(np.int32)])
     return tuples
 
@@ -293,9 +293,9 @@ class SelectedCells:
         part_numbers, n_selected_parts = part_space.numbers, np.zeros(len(seen), np.int64)
         for dropped in range(codes.shape[1]):
             part_of_tuples = np.array([part_numbers.get((*t[:dropped], *t[dropped + 1 :]), -1) for t in self.tuples])
-            parts = part_of_tuples[space.tuple_of(seen)]
-            cells = part_space.cells_at(parts, np.delete(codes, dropped, axis=1))
-            n_selected_parts += (parts >= 0) & np.isin(cells, self.cells)
+            part_of_cell = part_of_tuples[space.tuple_of(seen)]
+            cells = part_space.cells_at(part_of_cell, np.delete(codes, dropped, axis=1))
+            n_selected_parts += (part_of_cell >= 0) & np.isin(cells, self.cells)
         return seen[n_selected_parts == codes.shape[1]] if self.needs_all_parts else seen[n_selected_parts > 0]
 
 
@@ -318,7 +318,8 @@ def add_grid_cells(space: Space, ordered_levels: NDArray[np.int64], seen: NDArra
     """
     has_grid = has_full_grid(space, ordered_levels)
     grids = [
-        np.arange(begin, begin + card) for begin, card in zip(space.first[has_grid], space.cards[has_grid], strict=True)
+        np.arange(first_cell, first_cell + n_cells)
+        for first_cell, n_cells in zip(space.first[has_grid], space.cards[has_grid], strict=True)
     ]
     return np.union1d(seen, np.concatenate(grids)) if grids else seen
 

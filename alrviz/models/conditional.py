@@ -44,13 +44,13 @@ class ConditionalTables:
         network, space = counts.model(), counts.space
         card = space.levels[counts.structure.children]
         t = space.tuple_of(counts.seen)
-        first = np.unique(counts.seen - (counts.seen - space.first[t]) % card[t])
-        child = counts.structure.children[space.tuple_of(first)]
-        size = space.levels[child]
-        groups = np.cumsum(size) - size
-        level = np.arange(size.sum()) - np.repeat(groups, size)
-        cells = np.repeat(first, size) + level
-        start = cls._start_weights(counts, network, cells, np.repeat(child, size), level)
+        first_cells = np.unique(counts.seen - (counts.seen - space.first[t]) % card[t])
+        child = counts.structure.children[space.tuple_of(first_cells)]
+        n_levels_of_group = space.levels[child]
+        groups = np.cumsum(n_levels_of_group) - n_levels_of_group
+        level = np.arange(n_levels_of_group.sum()) - np.repeat(groups, n_levels_of_group)
+        cells = np.repeat(first_cells, n_levels_of_group) + level
+        start = cls._start_weights(counts, network, cells, np.repeat(child, n_levels_of_group), level)
         if summed:
             network = replace(network, level_log_p=_log_shares(network.level_log_p, space.levels), summed=True)
         return cls(network, cells, groups, start)
@@ -67,18 +67,18 @@ class ConditionalTables:
         level.
         """
         levels = counts.space.levels
-        start = network.level_log_p[(np.cumsum(levels) - levels)[child] + level]
+        log_p = network.level_log_p[(np.cumsum(levels) - levels)[child] + level]
         t = counts.space.tuple_of(cells)
         parent_cells = counts.parents.first[t] + (cells - counts.space.first[t]) // levels[child]
-        place = np.searchsorted(network.parent_cells, parent_cells).clip(max=max(0, len(network.parent_cells) - 1))
+        positions = np.searchsorted(network.parent_cells, parent_cells).clip(max=max(0, len(network.parent_cells) - 1))
         has_parents = np.array([len(columns) > 1 for columns in counts.space.chosen], bool)[t]
         if len(network.parent_cells):
-            is_known = has_parents & (network.parent_cells[place] == parent_cells)
-            unseen_log_p = np.where(is_known[:, None], network.unseen_log_p[place], np.nan)
-            start = np.where(np.isnan(unseen_log_p), start, unseen_log_p)
-        seen_places = np.searchsorted(cells, counts.seen)
-        start[seen_places] = network.phi
-        return start
+            is_known = has_parents & (network.parent_cells[positions] == parent_cells)
+            unseen_log_p = np.where(is_known[:, None], network.unseen_log_p[positions], np.nan)
+            log_p = np.where(np.isnan(unseen_log_p), log_p, unseen_log_p)
+        seen_positions = np.searchsorted(cells, counts.seen)
+        log_p[seen_positions] = network.phi
+        return log_p
 
     @property
     def tree(self) -> Tree:
@@ -91,8 +91,10 @@ class ConditionalTables:
 
     def adjoint(self, gradient: Floats, phi: Floats) -> Floats:
         """Return dF/dw (S, C) of dF/dphi (S, C) at `phi`."""
-        size = np.diff(np.append(self.groups, len(phi)))
-        return gradient - np.exp(phi) * np.repeat(np.add.reduceat(gradient, self.groups, axis=0), size, axis=0)
+        n_levels_of_group = np.diff(np.append(self.groups, len(phi)))
+        return gradient - np.exp(phi) * np.repeat(
+            np.add.reduceat(gradient, self.groups, axis=0), n_levels_of_group, axis=0
+        )
 
     def model(self, phi: Floats, bias: Floats) -> NetworkModel:
         """Return the network with these tables; the rest stays as counted."""

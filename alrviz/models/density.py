@@ -106,6 +106,7 @@ class DensityFeatures(DensityVotes):
         return {name: value for name, value in self.__dict__.items() if name != "_training_row_kinds"}
 
     def _sort(self, numbers: Floats, stop: StopToken) -> list[Sources]:
+        """Return the training numbers of each column, sorted by class and value."""
         require_fit(numbers)
         columns: dict[int, Sources] = {}
 
@@ -118,6 +119,9 @@ class DensityFeatures(DensityVotes):
         return [columns[j] for j in range(len(numbers))]
 
     def _count(self, codes: NDArray[np.unsignedinteger], levels: int) -> Floats:
+        """Return the weights (levels + 1, C) of the levels of a column with codes (N,); the last row, no level, is
+        0.
+        """
         counts = np.zeros((levels + 1, self.n_classes))
         np.add.at(counts, (np.minimum(codes, levels), self._y), self._weights)
         counts[levels] = 0.0

@@ -63,8 +63,8 @@ class DensityModel:
         Their means over the classes are 0; their sums over the features are the scores, up to a number per row.
         """
         means = self._means()
-        parts = (self.contributions(numbers, codes) - means[:, None, :]).transpose(1, 0, 2)
-        return _centred(self.w[-1] + means.sum(axis=0)), _centred(parts)
+        feature_effects = (self.contributions(numbers, codes) - means[:, None, :]).transpose(1, 0, 2)
+        return _centred(self.w[-1] + means.sum(axis=0)), _centred(feature_effects)
 
     def variances(self) -> Floats:
         """Return (D,) the variance over the training rows of what each feature adds, summed over the classes.
@@ -77,12 +77,12 @@ class DensityModel:
         """Return (D, K) the mean over the training rows of what each feature adds."""
         votes = self.features
         a_num, a_cat = (int(places.max(initial=-1)) + 1 for places in (votes.numeric, votes.categorical))
-        gap = self.contributions(np.full((a_num, 1), np.nan), np.zeros((a_cat, 1), np.uint32))[:, 0]
-        total = votes.class_counts.sum()
+        missing_contributions = self.contributions(np.full((a_num, 1), np.nan), np.zeros((a_cat, 1), np.uint32))[:, 0]
+        total_weight = votes.class_counts.sum()
         sums = np.array([values @ weights for values, weights in self._over_rows()])
         for d, column in enumerate(votes.columns):
-            sums[d] += gap[d] * max(0.0, total - column.weights.sum())
-        return sums / total
+            sums[d] += missing_contributions[d] * max(0.0, total_weight - column.weights.sum())
+        return sums / total_weight
 
     def _over_rows(self) -> Iterator[tuple[Floats, Floats]]:
         """Yield for each feature what it adds (K, M) at its numbers or levels, and the weights of training rows

@@ -93,11 +93,11 @@ class VoteGrid:
         """Return the nodes of the kernels' tuple `grid`: numbers (M,) and sums (C, M)."""
         if not grid:
             return cls(np.empty(0, np.int64), np.empty((n_classes, 0)), 0.0, 0.0)
-        first, last, base, nodes, place, _ = grid
-        sizes = last - first + 1
+        first_node, last_node, base, nodes, origin_and_scale, _ = grid
+        sizes = last_node - first_node + 1
         offsets = np.arange(sizes.sum()) - np.repeat(sizes.cumsum() - sizes, sizes)
         sums = nodes[:n_classes, np.repeat(base, sizes) + offsets]
-        return cls(np.repeat(first, sizes) + offsets, sums, float(place[0]), float(place[1]))
+        return cls(np.repeat(first_node, sizes) + offsets, sums, float(origin_and_scale[0]), float(origin_and_scale[1]))
 
 
 class DensityVotes:
@@ -171,20 +171,22 @@ class DensityVotes:
             TableError: if a number is beyond MAX_ABS_NUMBER.
         """
         require_fit(numbers)
-        count = numbers.shape[1]
-        nowhere = np.full(count, -1, np.int32)
-        xs = [(np.require(numbers[j], np.float64, ["C", "W"]), nowhere) for j in self.numeric]
-        places = [category_codes(codes[j], counts) for j, counts in zip(self.categorical, self.counts, strict=True)]
-        return self._fill(xs, places, self._new_row_kinds(count), log_h, gradient, spacing, previous, stop)
+        n_rows = numbers.shape[1]
+        no_own_vote = np.full(n_rows, -1, np.int32)
+        xs = [(np.require(numbers[j], np.float64, ["C", "W"]), no_own_vote) for j in self.numeric]
+        row_codes = [category_codes(codes[j], counts) for j, counts in zip(self.categorical, self.counts, strict=True)]
+        return self._fill(xs, row_codes, self._new_row_kinds(n_rows), log_h, gradient, spacing, previous, stop)
 
     def curve(self, feature: int, x: Floats, log_h: float) -> VoteCurve:
         """Return one numeric feature (0 .. D_num - 1) and the density of each class over x (M,)."""
         x = np.require(x, np.float64, ["C", "W"])
         column, h = self.columns[feature], float(np.exp(log_h))
-        count, places = len(x), np.full(len(x), -1, np.int32)
-        phi, no_dphi, logs = (np.empty(shape) for shape in ((self.n_values, count), (0, 0), (self.n_classes, count)))
-        column_sums = ColumnSums(column, x, places, h, 0.0, phi, no_dphi, logs)
-        passes.fill_numeric([column_sums], self._new_row_kinds(count), self.smoothing, self.thin, self.n_jobs)
+        n_points, no_own_vote = len(x), np.full(len(x), -1, np.int32)
+        phi, no_dphi, logs = (
+            np.empty(shape) for shape in ((self.n_values, n_points), (0, 0), (self.n_classes, n_points))
+        )
+        column_sums = ColumnSums(column, x, no_own_vote, h, 0.0, phi, no_dphi, logs)
+        passes.fill_numeric([column_sums], self._new_row_kinds(n_points), self.smoothing, self.thin, self.n_jobs)
         log_scale = log_h + 0.5 * np.log(2 * np.pi) + np.log(self.class_counts)
         return VoteCurve(x, phi, np.exp(logs - log_scale[:, None]))
 
@@ -217,6 +219,7 @@ class DensityVotes:
         previous: VoteFeatures | None,
         stop: StopToken,
     ) -> VoteFeatures:
+        """Return the features of rows: numbers with the row's own vote, codes, and kinds of rows; see `rows`."""
         log_h = np.array(log_h, np.float64)
         octaves = self._octaves(log_h)
         wanted_octaves = octaves if spacing is None else np.clip(spacing, np.ceil(octaves - 1), np.floor(octaves + 1))
@@ -224,7 +227,7 @@ class DensityVotes:
         shape = (self.n_features, self.n_values, len(kinds.rows))
         phi, dphi = np.empty(shape), np.empty((len(xs), self.n_values, shape[2] if gradient else 0))
         column_sums, no_logs = [], np.empty((0, 0))
-        for d, (column, (x, place)) in enumerate(zip(self.columns, xs, strict=True)):
+        for d, (column, (x, own_vote)) in enumerate(zip(self.columns, xs, strict=True)):
             if previous is not None and (previous.log_h[d], previous.spacing[d]) == (log_h[d], grids[d]):
                 if gradient and previous.dphi is not None:
                     dphi[d] = previous.dphi[d]
@@ -232,11 +235,11 @@ class DensityVotes:
                     phi[d] = previous.phi[d]
                     continue
             h, delta = float(np.exp(log_h[d])), self._delta(d, grids[d])
-            column_sums.append(ColumnSums(column, x, place, h, delta, phi[d], dphi[d], no_logs))
+            column_sums.append(ColumnSums(column, x, own_vote, h, delta, phi[d], dphi[d], no_logs))
         passes.fill_numeric(column_sums, kinds, self.smoothing, self.thin, self.n_jobs, stop)
-        for d, (places, counts) in enumerate(zip(codes, self.counts, strict=True), start=len(xs)):
+        for d, (row_codes, counts) in enumerate(zip(codes, self.counts, strict=True), start=len(xs)):
             if previous is None:
-                passes.fill_categorical(places, kinds, counts, self.smoothing, phi[d], self.n_jobs, stop)
+                passes.fill_categorical(row_codes, kinds, counts, self.smoothing, phi[d], self.n_jobs, stop)
             else:
                 phi[d] = previous.phi[d]
         return VoteFeatures(phi, dphi if gradient else None, log_h, grids)
@@ -247,8 +250,8 @@ class DensityVotes:
     def _octaves(self, log_h: Floats) -> Floats:
         return (np.asarray(log_h) - np.log(self.silverman)) / np.log(2.0)
 
-    def _new_row_kinds(self, count: int) -> RowKinds:
-        return new_row_kinds(count, self.class_counts, self.n_features)
+    def _new_row_kinds(self, n_rows: int) -> RowKinds:
+        return new_row_kinds(n_rows, self.class_counts, self.n_features)
 
 
 def new_row_kinds(n_rows: int, class_counts: Floats, n_features: int) -> RowKinds:
@@ -272,14 +275,14 @@ def _kind_arrays(
     classes: NDArray[np.int64], own_votes: Floats, class_counts: Floats, n_features: int
 ) -> tuple[NDArray[np.int64], Floats, Floats, Floats, Floats]:
     """Return class, withdrawn vote, remaining class counts, bias and prior of each kind of rows."""
-    share = 1.0 - 1.0 / n_features
+    vote_share = 1.0 - 1.0 / n_features
     is_own_class = classes[:, None] == np.arange(len(class_counts))
     totals = np.maximum(0.0, class_counts - is_own_class * own_votes[:, None])
     with np.errstate(divide="ignore"):
         log_share = np.log(totals / totals.sum(axis=1, keepdims=True))
     logs = log_share[:, 1:] - log_share[:, :1] if len(class_counts) == 2 else log_share
-    bias = np.where(np.isfinite(logs), share * logs, 0.0)  # a class that is now empty has no votes either
-    return classes.astype(np.int64), own_votes, totals, bias, (1.0 - share) * logs
+    bias = np.where(np.isfinite(logs), vote_share * logs, 0.0)  # a class that is now empty has no votes either
+    return classes.astype(np.int64), own_votes, totals, bias, (1.0 - vote_share) * logs
 
 
 def category_codes(codes: NDArray[np.unsignedinteger], counts: Floats) -> NDArray[np.int32]:

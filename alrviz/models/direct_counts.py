@@ -58,17 +58,17 @@ def sum_by_cell(
     space, n = index.space, codes.shape[1]
     sums = np.zeros((len(index.local), n_classes))
 
-    def sum_part(part: int) -> None:
-        task = slice(part * _TUPLES_PER_TASK, min(space.n_tuples, (part + 1) * _TUPLES_PER_TASK))
+    def sum_part(task_number: int) -> None:
+        task = slice(task_number * _TUPLES_PER_TASK, min(space.n_tuples, (task_number + 1) * _TUPLES_PER_TASK))
         index_arguments = (
             space.tuples[task], space.strides[task], space.levels, index.start[task], index.mask[task],
             index.shift[task], index.slots, index.slot_cells,
         )  # fmt: skip
-        chunk = max(16, LOOKUPS_PER_CALL // (task.stop - task.start))
-        places = np.empty((min(chunk, n), task.stop - task.start), np.uint32)
-        for begin in range(0, n, chunk):
+        chunk_rows = max(16, LOOKUPS_PER_CALL // (task.stop - task.start))
+        cell_rows = np.empty((min(chunk_rows, n), task.stop - task.start), np.uint32)
+        for begin in range(0, n, chunk_rows):
             stop.check()
-            rows = places[: min(n, begin + chunk) - begin]
+            rows = cell_rows[: min(n, begin + chunk_rows) - begin]
             cell_kernels.locate(codes, begin, begin + len(rows), *index_arguments, rows)
             for y, added in row_values:
                 kernels.count(rows, begin, y, added, sums)

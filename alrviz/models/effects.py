@@ -125,13 +125,13 @@ class Effects:
         Chunks of one of the `parts(N)` parts come one after another, parts on several threads.
         """
         codes, n, tuple_numbers = as_kernel_codes(codes), codes.shape[1], self._tuple_numbers(tuples)
-        chunk, n_parts = self._chunk, self.parts(n)
+        chunk_rows, n_parts = self._chunk, self.parts(n)
 
         def visit_part(part: int) -> None:
-            end = n * (part + 1) // n_parts
-            for start in range(n * part // n_parts, end, chunk):
+            part_end = n * (part + 1) // n_parts
+            for chunk_start in range(n * part // n_parts, part_end, chunk_rows):
                 stop.check()
-                rows = slice(start, min(end, start + chunk))
+                rows = slice(chunk_start, min(part_end, chunk_start + chunk_rows))
                 see(rows, self._effects(codes, tuple_numbers, rows), part)
 
         run_parts(visit_part, n_parts, resolve_jobs(n_jobs))
@@ -146,13 +146,13 @@ class Effects:
         self, codes: Codes, tuples: Sequence[int] | None = None, n_jobs: int | None = None, stop: StopToken = NEVER
     ) -> Floats:
         """Return the centred scores (N, C) of rows of codes (a, N), or what some `tuples` add to them."""
-        out = np.empty((codes.shape[1], self.f.shape[1]))
+        score_sums = np.empty((codes.shape[1], self.f.shape[1]))
 
         def add(rows: slice, effects: Floats, part: int) -> None:
-            out[rows] = effects.sum(axis=1)
+            score_sums[rows] = effects.sum(axis=1)
 
         self.visit(codes, add, tuples, n_jobs, stop)
-        return out + self.intercept if tuples is None else out
+        return score_sums + self.intercept if tuples is None else score_sums
 
     def importance(self, encoded: Encoded, n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
         """Return (T, 3) for each tuple under rows: Cov(f, F) / Var(F), Var(f) / Var(F), and half the mean variance of f
@@ -162,13 +162,13 @@ class Effects:
         """
         weights = encoded.weights / encoded.total
         shares = np.bincount(encoded.y, weights, encoded.n_classes)
-        parts = np.zeros((self.parts(encoded.n_rows), self.n_tuples, 3))
+        sums_by_part = np.zeros((self.parts(encoded.n_rows), self.n_tuples, 3))
 
         def see(rows: slice, effects: Floats, part: int) -> None:
-            kernels.add_moments(effects, effects.sum(axis=1), self.intercept, weights[rows], shares, parts[part])
+            kernels.add_moments(effects, effects.sum(axis=1), self.intercept, weights[rows], shares, sums_by_part[part])
 
         self.visit(encoded.codes, see, None, n_jobs, stop)
-        sums: Floats = parts.sum(axis=0)
+        sums: Floats = sums_by_part.sum(axis=0)
         variance = sums[:, 0].sum()  # the sum of Cov(f, F) is Var(F)
         sums[:, :2] /= variance if variance > 0 else 1.0
         return sums
@@ -181,6 +181,7 @@ class Effects:
         return np.arange(self.n_tuples) if tuples is None else np.array(tuples, np.int64)
 
     def _effects(self, codes: Codes, tuple_numbers: NDArray[np.int64], rows: slice) -> Floats:
+        """Return the effects (R, T, C) of some tuples on a slice of the rows."""
         out = np.empty((rows.stop - rows.start, len(tuple_numbers), self.f.shape[1]))
         cell_rows = self.index.locate(codes, rows.start, rows.stop)
         kernels.row_effects(
@@ -219,13 +220,13 @@ def purify_by_counts(model: LinearModel, tables: Tables, n_jobs: int | None = No
 
 
 def _purified(
-    model: LinearModel, index: CellIndex[AnySpace], model_cells: NDArray[np.int64], rows: Floats, total: float,
-    jobs: int, stop: StopToken,
+    model: LinearModel, index: CellIndex[AnySpace], model_cells: NDArray[np.int64], cell_weights: Floats,
+    total_weight: float, jobs: int, stop: StopToken,
 ) -> Effects:  # fmt: skip
     """Return the effects of a model with these cells, under rows that weigh so much, (S,), in each cell."""
     space = index.space
     raw, defaults = _raw_effects(model, index, model_cells)
-    weights = rows / total
+    weights = cell_weights / total_weight
     slices = Slices.of(index)
     subtuples, first_slice, slice_weights = slices.subtuples, slices.first_slice, slices.sums(weights)
     f, moves, residual_means = raw.copy(), np.zeros((len(slice_weights), model.n_classes)), np.zeros(space.n_tuples)
@@ -249,8 +250,10 @@ def _purified(
                     intercept = intercept + tuple_moves[0]
                 else:
                     f[index.begin[subtuples[t, j]] : index.begin[subtuples[t, j] + 1]] += tuple_moves
-    model_places = np.searchsorted(index.seen, model_cells)
-    return Effects(space, index, raw, f, rows, intercept, residual_means, model_places, defaults, moves, slices)
+    model_positions = np.searchsorted(index.seen, model_cells)
+    return Effects(
+        space, index, raw, f, cell_weights, intercept, residual_means, model_positions, defaults, moves, slices
+    )
 
 
 def _tuple_numbers(model: LinearModel, space: AnySpace) -> NDArray[np.int64]:
@@ -278,14 +281,14 @@ def _with_parts_counted(
             subcells = space.cells_at(subtuples, np.delete(codes, j, axis=1))
             order = np.lexsort((subcells, tuples))
             sorted_tuples, subcells = tuples[order], subcells[order]
-            begin = np.flatnonzero(np.append(True, (np.diff(subcells) != 0) | (np.diff(sorted_tuples) != 0)))
-            seen_parts.append((subcells[begin], np.add.reduceat(rows[cells_of_size[order]], begin)))
-        parts, sums = (np.concatenate(arrays) for arrays in zip(*seen_parts, strict=True))
-        is_new = ~np.isin(parts, cells)
-        added, place = np.unique(parts[is_new], return_inverse=True)
-        weights = np.zeros(len(added))
-        np.maximum.at(weights, place.ravel(), sums[is_new])
-        cells, rows = np.append(cells, added), np.append(rows, weights)
+            group_starts = np.flatnonzero(np.append(True, (np.diff(subcells) != 0) | (np.diff(sorted_tuples) != 0)))
+            seen_parts.append((subcells[group_starts], np.add.reduceat(rows[cells_of_size[order]], group_starts)))
+        subcells_seen, sums = (np.concatenate(arrays) for arrays in zip(*seen_parts, strict=True))
+        is_new = ~np.isin(subcells_seen, cells)
+        added_cells, added_index = np.unique(subcells_seen[is_new], return_inverse=True)
+        weights = np.zeros(len(added_cells))
+        np.maximum.at(weights, added_index.ravel(), sums[is_new])
+        cells, rows = np.append(cells, added_cells), np.append(rows, weights)
     order = np.argsort(cells)
     return cells[order], rows[order]
 
@@ -318,13 +321,13 @@ def _raw_effects(
 
 def _row_weights(index: CellIndex[AnySpace], codes: Codes, weights: Floats, stop: StopToken) -> Floats:
     """Return (S,) the weight of the rows in each cell."""
-    codes, n, count = as_kernel_codes(codes), codes.shape[1], index.space.n_tuples
+    codes, n, n_tuples = as_kernel_codes(codes), codes.shape[1], index.space.n_tuples
     rows = np.zeros(len(index.local))
-    chunk = max(16, _NUMBERS_PER_CHUNK // max(1, count))
-    for begin in range(0, n, chunk):
+    chunk_rows = max(16, _NUMBERS_PER_CHUNK // max(1, n_tuples))
+    for begin in range(0, n, chunk_rows):
         stop.check()
-        located = index.locate(codes, begin, min(n, begin + chunk)).astype(np.int64) - 2 * count
-        rows += np.bincount(located.ravel(), np.repeat(weights[begin : begin + chunk], count), len(rows))
+        located = index.locate(codes, begin, min(n, begin + chunk_rows)).astype(np.int64) - 2 * n_tuples
+        rows += np.bincount(located.ravel(), np.repeat(weights[begin : begin + chunk_rows], n_tuples), len(rows))
     return rows
 
 
@@ -345,5 +348,5 @@ def warm_effects(wide: bool = False) -> None:
     slices = Slices.of(pure_effects.index)
     ones = np.ones_like(pure_effects.f)
     kernels.fit_margins(2, 2, ones, ones > 0, pure_effects.index.begin, slices.slices, slices.first_slice, 1e-7, 1)
-    first, _, end = slices.first_slice[2, :3]
-    kernels.margin_rank(np.arange(pure_effects.index.begin[2], len(ones)), 2, slices.slices, first, end - first, 1_000)
+    start, _, end = slices.first_slice[2, :3]
+    kernels.margin_rank(np.arange(pure_effects.index.begin[2], len(ones)), 2, slices.slices, start, end - start, 1_000)

@@ -65,11 +65,12 @@ class CellIndex(Generic[S]):
         is_dense = space.cards <= _MAX_SLOTS_PER_CELL * n_cells + 64
         n_slots = 2 ** np.ceil(np.log2(np.maximum(2 * n_cells, 2))).astype(np.int64)
         n_tuple_slots = np.where(is_dense, space.cards, n_slots)
-        start = np.concatenate([[0], np.cumsum(n_tuple_slots)])
-        hashed_start = np.concatenate([[0], np.cumsum(np.where(is_dense, 0, n_slots))])
+        slot_start = np.concatenate([[0], np.cumsum(n_tuple_slots)])
+        hashed_slot_start = np.concatenate([[0], np.cumsum(np.where(is_dense, 0, n_slots))])
         index = cls(
-            space, begin, local, start[:-1].copy(), np.where(is_dense, -1, n_slots - 1), start[:-1] - hashed_start[:-1],
-            np.full(start[-1], -1, np.int32), np.empty(hashed_start[-1], np.int64),
+            space, begin, local, slot_start[:-1].copy(), np.where(is_dense, -1, n_slots - 1),
+            slot_start[:-1] - hashed_slot_start[:-1], np.full(slot_start[-1], -1, np.int32),
+            np.empty(hashed_slot_start[-1], np.int64),
         )  # fmt: skip
         cell_kernels.fill_index(local, begin, index.start, index.mask, index.shift, index.slots, index.slot_cells)
         return index
@@ -120,9 +121,9 @@ class CellIndex(Generic[S]):
         inner_pieces = [(inner.tuples, examples) for block, values in zip(blocks, joined.inner, strict=True)
                         for inner, (_, examples) in zip(block.inner, values, strict=True)]  # fmt: skip
         inner_blocks = Blocks(*self._link(codes, [((), *piece) for piece in inner_pieces], n_jobs, stop), self.n_rows)
-        starts = iter((inner_blocks.first[:-1] + self.n_rows).tolist())
+        inner_rows = iter((inner_blocks.first[:-1] + self.n_rows).tolist())
         pieces = [
-            ([next(starts) + key for key, _ in values], block.direct, examples)
+            ([next(inner_rows) + key for key, _ in values], block.direct, examples)
             for block, examples, values in zip(blocks, joined.examples, joined.inner, strict=True)
         ]
         rows = self.n_rows + inner_blocks.n_joint
@@ -132,10 +133,11 @@ class CellIndex(Generic[S]):
         self, codes: Codes, pieces: Sequence[_Piece], n_jobs: int, stop: StopToken
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
         """Return where the joint values and the links of each piece begin, and the links."""
-        sizes = np.array([len(examples) for _, _, examples in pieces], np.int64)
-        row_links = np.array([len(known) + len(tuples) for known, tuples, _ in pieces], np.int64)
-        first, first_link = (
-            np.concatenate([[0], np.cumsum(size)]).astype(np.int64) for size in (sizes, sizes * row_links)
+        n_joint_values = np.array([len(examples) for _, _, examples in pieces], np.int64)
+        links_per_value = np.array([len(known) + len(tuples) for known, tuples, _ in pieces], np.int64)
+        first_value, first_link = (
+            np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+            for size in (n_joint_values, n_joint_values * links_per_value)
         )
         links = np.empty(first_link[-1], np.int32)
 
@@ -148,12 +150,12 @@ class CellIndex(Generic[S]):
                 return
             cells = np.empty(len(examples) * len(tuples), np.int32)
             cell_kernels.link_joint_values(codes, examples, tuples, *self.kernel_arguments, cells)
-            table = piece_links.reshape(len(examples), row_links[b])
-            table[:, : len(known_links)] = np.transpose(known_links)
-            table[:, len(known_links) :] = cells.reshape(len(examples), len(tuples))
+            link_table = piece_links.reshape(len(examples), links_per_value[b])
+            link_table[:, : len(known_links)] = np.transpose(known_links)
+            link_table[:, len(known_links) :] = cells.reshape(len(examples), len(tuples))
 
         run_parts(link_piece, len(pieces), n_jobs)
-        return first, first_link, links
+        return first_value, first_link, links
 
     @property
     def kernel_arguments(self) -> tuple[Any, ...]:
@@ -179,18 +181,18 @@ def _distinct_cells(
     counts, row_cells = np.empty(len(tuples), np.int64), np.empty(len(rows), np.int64)
     max_marked = max_marked_cells(len(rows))
     if (space.cards[tuples] <= max_marked).all():
-        out = np.empty(np.minimum(space.cards[tuples], len(rows)).sum(), np.int64)
+        cells = np.empty(np.minimum(space.cards[tuples], len(rows)).sum(), np.int64)
         cell_kernels.distinct_cells(
             codes, rows, tuples, space.tuples, space.strides, space.levels, space.cards, row_cells,
-            np.zeros(max_marked, np.uint8), counts, out,
+            np.zeros(max_marked, np.uint8), counts, cells,
         )  # fmt: skip
-        return counts, out[: counts.sum()].copy()
-    parts = []
+        return counts, cells[: counts.sum()].copy()
+    cells_by_tuple = []
     for k, t in enumerate(tuples):
         cell_kernels.cells_of(codes, rows, space.tuples[t], space.strides[t], space.levels, row_cells)
-        parts.append(np.unique(row_cells[row_cells >= 0]))
-        counts[k] = len(parts[-1])
-    return counts, np.concatenate(parts)
+        cells_by_tuple.append(np.unique(row_cells[row_cells >= 0]))
+        counts[k] = len(cells_by_tuple[-1])
+    return counts, np.concatenate(cells_by_tuple)
 
 
 def index_cells(
@@ -211,14 +213,14 @@ def index_cells(
         cells_of_pieces[p] = _distinct_cells(space, pieces[p][0], codes, pieces[p][1])
 
     run_parts(locate_piece, len(pieces), n_jobs)
-    number = np.empty(space.n_tuples, np.int64)
+    n_cells_of_tuple = np.empty(space.n_tuples, np.int64)
     for (tuples, _), (counts, _) in zip(pieces, cells_of_pieces, strict=True):
-        number[tuples] = counts
-    begin = np.concatenate([[0], np.cumsum(number)])
+        n_cells_of_tuple[tuples] = counts
+    begin = np.concatenate([[0], np.cumsum(n_cells_of_tuple)])
     local = np.empty(begin[-1], np.int64)
     for (tuples, _), (counts, cells) in zip(pieces, cells_of_pieces, strict=True):
-        target = np.repeat(begin[tuples] - np.cumsum(counts) + counts, counts) + np.arange(len(cells))
-        local[target] = cells
+        positions = np.repeat(begin[tuples] - np.cumsum(counts) + counts, counts) + np.arange(len(cells))
+        local[positions] = cells
     return CellIndex.of(space, begin, local)
 
 

@@ -60,8 +60,8 @@ def number_joint_values(
         inner_values = []
         for block in blocks[b].inner:
             inner_columns = [codes[c][examples[b]] for c in block.columns]
-            inner_key, first = join_columns(inner_columns, levels[block.columns], None, stop)
-            inner_values.append((inner_key, examples[b][first]))
+            inner_key, first_rows = join_columns(inner_columns, levels[block.columns], None, stop)
+            inner_values.append((inner_key, examples[b][first_rows]))
         inner[b] = tuple(inner_values)
         if len(examples[b]) > 2**16:
             wide_keys[b] = key
@@ -87,22 +87,24 @@ def join_columns(
     """
     n = len(columns[0])
     key, first_rows = np.zeros(n, np.int32), np.empty(n, np.int64)
-    slots, size = np.empty(0, np.int32), min(n, 1)
-    most_slots = min(_MAX_SLOTS, _SLOTS_PER_ROW * n)
+    slots, n_values = np.empty(0, np.int32), min(n, 1)
+    max_slots = min(_MAX_SLOTS, _SLOTS_PER_ROW * n)
     for column, n_levels in zip(columns, levels.tolist(), strict=True):
         stop.check()
-        possible = size * (n_levels + 1)
-        if possible <= most_slots:
-            if len(slots) < possible:
-                slots = np.full(min(most_slots, 4 * possible), -1, np.int32)
-            size = kernels.join(key, size, column, n_levels, slots, first_rows)
+        n_possible = n_values * (n_levels + 1)
+        if n_possible <= max_slots:
+            if len(slots) < n_possible:
+                slots = np.full(min(max_slots, 4 * n_possible), -1, np.int32)
+            n_values = kernels.join(key, n_values, column, n_levels, slots, first_rows)
         else:
             n_hash_slots = 1 << max(4, (2 * n).bit_length())
             hash_slots = np.full(n_hash_slots, -1, np.int32)
-            size = kernels.join_hashed(key, column, n_levels, np.empty(n_hash_slots, np.int64), hash_slots, first_rows)
-        if max_values is not None and size > max_values:
+            n_values = kernels.join_hashed(
+                key, column, n_levels, np.empty(n_hash_slots, np.int64), hash_slots, first_rows
+            )
+        if max_values is not None and n_values > max_values:
             break
-    return key, first_rows[:size].copy()
+    return key, first_rows[:n_values].copy()
 
 
 def merge_repeats(

@@ -72,18 +72,20 @@ class Tree(NamedTuple):
             stack += children[j][::-1]
         place = np.empty(a, np.int64)
         place[order] = np.arange(a)
-        size = np.ones(a, np.int64)
+        subtree_sizes = np.ones(a, np.int64)
         for j in order[::-1]:
-            last[j] = place[j] + size[j]
+            last[j] = place[j] + subtree_sizes[j]
             if parent[j] >= 0:
-                size[parent[j]] += size[j]
+                subtree_sizes[parent[j]] += subtree_sizes[j]
         n_parent_levels = np.where(parent >= 0, levels[parent], 1)
         start, rows = np.cumsum(n_parent_levels) - n_parent_levels, np.full(int(n_parent_levels.sum()), -1)
         for t, j in enumerate(structure.order):
             cells = space.first[t] + levels[j] * np.arange(n_parent_levels[j])
-            places = np.searchsorted(table_cells, cells).clip(max=max(0, len(table_cells) - 1))
+            positions = np.searchsorted(table_cells, cells).clip(max=max(0, len(table_cells) - 1))
             if len(table_cells):
-                rows[start[j] : start[j] + n_parent_levels[j]] = np.where(table_cells[places] == cells, places, -1)
+                rows[start[j] : start[j] + n_parent_levels[j]] = np.where(
+                    table_cells[positions] == cells, positions, -1
+                )
         return cls(np.array(order), place, last, parent, levels, np.cumsum(levels) - levels, start, rows)
 
 
@@ -124,7 +126,7 @@ class Parts:
             if tree.parent[j] >= 0:
                 evidence[tree.parent[j]] |= evidence[j]
         no_rows = np.empty(0, np.int64)
-        roots, first, part, rows, n = [no_rows], [no_rows], [no_rows], [no_rows], 0
+        roots, first_rows_of_parts, part_of_row, rows, n_parts = [no_rows], [no_rows], [no_rows], [no_rows], 0
         for j in tree.order:
             stop.check()
             parent_column = tree.parent[j]
@@ -135,11 +137,11 @@ class Parts:
             if len(root_rows):
                 first_rows, number = _number_parts(tree, j, codes, missing, root_rows, stop)
                 roots.append(np.full(len(first_rows), j))
-                first.append(root_rows[first_rows])
-                part.append(n + number)
+                first_rows_of_parts.append(root_rows[first_rows])
+                part_of_row.append(n_parts + number)
                 rows.append(incomplete_rows[root_rows])
-                n += len(first_rows)
-        return cls(tree, codes, *(np.concatenate(arrays) for arrays in (roots, first, part, rows)))
+                n_parts += len(first_rows)
+        return cls(tree, codes, *(np.concatenate(arrays) for arrays in (roots, first_rows_of_parts, part_of_row, rows)))
 
     def log_sums(self, phi: Floats, level_log_p: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
         """Return (P, C) what each part adds to the class scores, from phi (S, C) and levels' log p given the class (L,
@@ -197,11 +199,11 @@ class Parts:
         """Return ranges of parts for calls of a kernel: of at most _PAIRS_PER_CALL pairs, or one part."""
         tree = self.tree
         n_parent_levels = np.where(tree.parent >= 0, tree.levels[tree.parent], 1)
-        pairs = np.append(0, np.cumsum((tree.levels * n_parent_levels)[tree.order]))
-        size = pairs[tree.last] - pairs[tree.place]
-        number = np.cumsum(size[self.roots]) // _PAIRS_PER_CALL
-        ends = [*(np.flatnonzero(np.diff(number)) + 1).tolist(), len(self)]
-        return list(zip([0, *ends[:-1]], ends, strict=True)) if len(self) else []
+        n_pairs_before = np.append(0, np.cumsum((tree.levels * n_parent_levels)[tree.order]))
+        n_pairs = n_pairs_before[tree.last] - n_pairs_before[tree.place]
+        piece_numbers = np.cumsum(n_pairs[self.roots]) // _PAIRS_PER_CALL
+        piece_ends = [*(np.flatnonzero(np.diff(piece_numbers)) + 1).tolist(), len(self)]
+        return list(zip([0, *piece_ends[:-1]], piece_ends, strict=True)) if len(self) else []
 
 
 def _number_parts(
@@ -212,29 +214,29 @@ def _number_parts(
     Return the first row of each part, and the number (n,) of each row's part. missing: (a, N) where codes are no
     levels.
     """
-    number, n_numbers = np.zeros(len(rows), np.int64), 1
+    part_numbers, n_possible = np.zeros(len(rows), np.int64), 1
 
     def distinguish(value: NDArray[Any], levels: int) -> None:
         """Distinguish parts by this value (n,) too, which is at most `levels`."""
-        nonlocal number, n_numbers
-        if n_numbers * (levels + 1) >= _MAX_NUMBER:
-            _, number = np.unique(number, return_inverse=True)
-            n_numbers = int(number.max()) + 1
-        number = number * (levels + 1) + value
-        n_numbers *= levels + 1
+        nonlocal part_numbers, n_possible
+        if n_possible * (levels + 1) >= _MAX_NUMBER:
+            _, part_numbers = np.unique(part_numbers, return_inverse=True)
+            n_possible = int(part_numbers.max()) + 1
+        part_numbers = part_numbers * (levels + 1) + value
+        n_possible *= levels + 1
 
     if tree.parent[root] >= 0:
         distinguish(codes[tree.parent[root], rows], int(tree.levels[tree.parent[root]]))
     rows_with_column_by_node = {root: np.ones(len(rows), bool)}  # of each row's part
-    place = tree.place[root]
-    while place < tree.last[root]:
+    position = tree.place[root]
+    while position < tree.last[root]:
         stop.check()
-        j, place = tree.order[place], place + 1
-        in_part = rows_with_column_by_node[j] if j == root else rows_with_column_by_node[tree.parent[j]]
-        distinguish(np.where(in_part, np.minimum(codes[j, rows], tree.levels[j]), 0), int(tree.levels[j]))
-        if tree.last[j] > place:
-            rows_with_column_by_node[j] = in_part & missing[j, rows]
+        j, position = tree.order[position], position + 1
+        is_in_part = rows_with_column_by_node[j] if j == root else rows_with_column_by_node[tree.parent[j]]
+        distinguish(np.where(is_in_part, np.minimum(codes[j, rows], tree.levels[j]), 0), int(tree.levels[j]))
+        if tree.last[j] > position:
+            rows_with_column_by_node[j] = is_in_part & missing[j, rows]
             if not rows_with_column_by_node[j].any():
-                place = tree.last[j]
-    _, first, number = np.unique(number, return_index=True, return_inverse=True)
-    return first, number
+                position = tree.last[j]
+    _, first_rows, part_numbers = np.unique(part_numbers, return_index=True, return_inverse=True)
+    return first_rows, part_numbers

@@ -85,14 +85,14 @@ class NetworkModel(FieldsInPickles):
         z = self.table_scores(codes, n_jobs, stop)
         if not self.summed:
             return z
-        tree, n, chunk = self.tree, codes.shape[1], self._chunk
+        tree, n, chunk_rows = self.tree, codes.shape[1], self._chunk
 
-        def part(k: int) -> None:
-            begin, end = k * chunk, min(n, (k + 1) * chunk)
+        def score_chunk(k: int) -> None:
+            begin, end = k * chunk_rows, min(n, (k + 1) * chunk_rows)
             parts = Parts.of_rows(tree, codes[:, begin:end], stop)
             parts.add_scores(parts.log_sums(self.phi, self.level_log_p, 1, stop), z[begin:end])
 
-        run_parts(part, -(-n // chunk), resolve_jobs(n_jobs))
+        run_parts(score_chunk, -(-n // chunk_rows), resolve_jobs(n_jobs))
         return z
 
     def table_scores(
@@ -111,14 +111,14 @@ class NetworkModel(FieldsInPickles):
         A sum over missing columns is attributed to the tuple of the missing column nearest to the root.
         """
         no_bias = np.zeros_like(self.bias)
-        out = np.empty((codes.shape[1], self.space.n_tuples, self.n_classes))
+        added_scores = np.empty((codes.shape[1], self.space.n_tuples, self.n_classes))
         for t in range(self.space.n_tuples):
-            out[:, t] = self._scores(codes, no_bias, slice(t, t + 1), 1, NEVER)
+            added_scores[:, t] = self._scores(codes, no_bias, slice(t, t + 1), 1, NEVER)
         if self.summed:
             parts, tuple_of = Parts.of_rows(self.tree, codes), np.argsort(self.structure.children)
             sums = parts.log_sums(self.phi, self.level_log_p)
-            np.add.at(out, (parts.rows, tuple_of[parts.roots[parts.part]]), sums[parts.part])
-        return out
+            np.add.at(added_scores, (parts.rows, tuple_of[parts.roots[parts.part]]), sums[parts.part])
+        return added_scores
 
     def _scores(
         self, codes: NDArray[np.unsignedinteger], bias: Floats, tuple_slice: slice, n_jobs: int | None, stop: StopToken
@@ -127,20 +127,20 @@ class NetworkModel(FieldsInPickles):
         codes = as_kernel_codes(codes)
         child_index, parent_index = self._indexes
         tuples = np.arange(self.space.n_tuples)[tuple_slice]
-        n, chunk = codes.shape[1], self._chunk
+        n, chunk_rows = codes.shape[1], self._chunk
         z = np.empty((n, self.n_classes))
-        first = np.concatenate([[0], np.cumsum(self.space.levels)])
+        first_level = np.concatenate([[0], np.cumsum(self.space.levels)])
 
-        def part(k: int) -> None:
+        def score_chunk(k: int) -> None:
             stop.check()
-            begin, end = k * chunk, min(n, (k + 1) * chunk)
+            begin, end = k * chunk_rows, min(n, (k + 1) * chunk_rows)
             kernels.score(
                 child_index.locate(codes, begin, end), parent_index.locate(codes, begin, end), codes, begin, tuples,
-                self.structure.children, self.phi, self.unseen_log_p, self.level_log_p, first, self.summed, bias,
+                self.structure.children, self.phi, self.unseen_log_p, self.level_log_p, first_level, self.summed, bias,
                 z[begin:end],
             )  # fmt: skip
 
-        run_parts(part, -(-n // chunk), resolve_jobs(n_jobs))
+        run_parts(score_chunk, -(-n // chunk_rows), resolve_jobs(n_jobs))
         return z
 
     @property
@@ -232,9 +232,9 @@ def count_network(
     tuple_of_seen = space.tuple_of(seen)
     has_parents = np.array([len(columns) > 1 for columns in tuples], bool)[tuple_of_seen]
     parent_offset = (seen - space.first[tuple_of_seen]) // levels[structure.children[tuple_of_seen]]
-    number = parents.first[tuple_of_seen] + parent_offset
+    parent_cell_of_seen = parents.first[tuple_of_seen] + parent_offset
     parent_numbers = np.full(len(seen), -1)
-    parent_cells, parent_numbers[has_parents] = np.unique(number[has_parents], return_inverse=True)
+    parent_cells, parent_numbers[has_parents] = np.unique(parent_cell_of_seen[has_parents], return_inverse=True)
     parent_counts = np.zeros((len(parent_cells), tables.n_classes))
     np.add.at(parent_counts, parent_numbers[has_parents], counts[has_parents])
     return NetworkCounts(tables, structure, space, parents, seen, counts, parent_cells, parent_numbers, parent_counts)
@@ -283,17 +283,17 @@ def _errors(
     level_counts = np.zeros((int(tables.space.levels.sum()), tables.n_classes))
     level_counts[tables.seen] = tables.counts
     _, level = counts.places()
-    n, chunk = len(y), max(16, LOOKUPS_PER_CALL // len(child))
-    sums = np.zeros((-(-n // chunk), len(child) + 1))
+    n, chunk_rows = len(y), max(16, LOOKUPS_PER_CALL // len(child))
+    sums = np.zeros((-(-n // chunk_rows), len(child) + 1))
 
-    def part(c: int) -> None:
+    def sum_chunk(c: int) -> None:
         stop.check()
-        begin, end = c * chunk, min(n, (c + 1) * chunk)
+        begin, end = c * chunk_rows, min(n, (c + 1) * chunk_rows)
         kernels.leave_one_out(
             index.locate(codes, begin, end), counts.parent_numbers, level, child, begin, y, weights, counts.counts,
             counts.parent_counts, level_counts, tables.class_counts, tables.smoothing / tables.cards,
             tables.smoothing, sums[c],
         )  # fmt: skip
 
-    run_parts(part, len(sums), n_jobs)
+    run_parts(sum_chunk, len(sums), n_jobs)
     return sums.sum(axis=0)

@@ -141,8 +141,10 @@ def squared_step_sizes(encoded: "Encoded") -> tuple[Floats, Floats]:
     for j in np.flatnonzero(encoded.smooth_levels):
         levels, joint_sizes[j] = int(encoded.smooth_levels[j]), 2.0 / (encoded.smooth_levels[j] - 1)
         is_ordered = encoded.codes[j] < levels
-        place = encoded.codes[j][is_ordered].astype(np.int64) * encoded.n_classes + encoded.y[is_ordered]
-        counts = np.bincount(place, encoded.weights[is_ordered], levels * encoded.n_classes).reshape(levels, -1)
+        cell_and_class = encoded.codes[j][is_ordered].astype(np.int64) * encoded.n_classes + encoded.y[is_ordered]
+        counts = np.bincount(cell_and_class, encoded.weights[is_ordered], levels * encoded.n_classes).reshape(
+            levels, -1
+        )
         single_sizes[j] = max(MIN_STEP_VARIANCE * joint_sizes[j], _likeliest_variance(counts, class_counts, levels))
     return single_sizes, joint_sizes
 
@@ -152,30 +154,32 @@ def level_steps(tables: Tables, ordered_levels: NDArray[np.int64], has_parts: bo
 
     has_parts: whether every tuple stands beside all of its subtuples.
     """
-    space, seen, t = tables.space, tables.seen, tables.tuple_of_seen
-    strides, codes = space.strides[t], space.codes_of(seen)
-    length = np.where(strides > 0, ordered_levels[space.tuples[t]], 0)
-    smooth = (codes < length) & (length > 1)
-    if not smooth.any():
+    space, seen, tuple_of_cell = tables.space, tables.seen, tables.tuple_of_seen
+    strides, codes = space.strides[tuple_of_cell], space.codes_of(seen)
+    n_smooth_levels = np.where(strides > 0, ordered_levels[space.tuples[tuple_of_cell]], 0)
+    is_smooth = (codes < n_smooth_levels) & (n_smooth_levels > 1)
+    if not is_smooth.any():
         return None
     cell_below = np.full(codes.shape[::-1], -1, np.int32)
-    for cells_before, level, stride, is_ordered in zip(cell_below, codes.T, strides.T, smooth.T, strict=True):
+    for cells_before, level, stride, is_ordered in zip(cell_below, codes.T, strides.T, is_smooth.T, strict=True):
         cells = np.flatnonzero(is_ordered)
-        line = seen[cells] - level[cells] * stride[cells]
-        order = np.lexsort((cells, line))
-        follows = np.diff(line[order]) == 0
-        cells_before[cells[order[1:][follows]]] = cells[order[:-1][follows]]
-    sizes = (strides > 0).sum(axis=1, keepdims=True)
-    joint_variance = 2.0 / np.maximum(1, length - 1)
+        line_of_cell = seen[cells] - level[cells] * stride[cells]
+        order = np.lexsort((cells, line_of_cell))
+        is_next = np.diff(line_of_cell[order]) == 0
+        cells_before[cells[order[1:][is_next]]] = cells[order[:-1][is_next]]
+    tuple_sizes = (strides > 0).sum(axis=1, keepdims=True)
+    joint_variance = 2.0 / np.maximum(1, n_smooth_levels - 1)
     variance = np.where(
-        sizes == 1,
-        np.maximum(MIN_STEP_VARIANCE * joint_variance, step_variances(tables, ordered_levels)[space.tuples[t]]),
+        tuple_sizes == 1,
+        np.maximum(
+            MIN_STEP_VARIANCE * joint_variance, step_variances(tables, ordered_levels)[space.tuples[tuple_of_cell]]
+        ),
         joint_variance,
     )
-    size = np.sqrt(np.where(smooth & (codes > 0), variance, 1.0).prod(axis=1))
+    step_size = np.sqrt(np.where(is_smooth & (codes > 0), variance, 1.0).prod(axis=1))
     if has_parts:
-        size[(smooth & (codes == 0) & (sizes > 1)).any(axis=1)] = 0.0
-    return LevelSteps(cell_below, np.append(size, 1.0)[:, None])
+        step_size[(is_smooth & (codes == 0) & (tuple_sizes > 1)).any(axis=1)] = 0.0
+    return LevelSteps(cell_below, np.append(step_size, 1.0)[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,8 +270,8 @@ class Parameterisation:
         """Write phi of the cells to `rows` (S, W), or its change, and return that of the intercepts (C,)."""
         place_weights = self._weights_of_places(w)
         vectors.scale_rows(self.scale, place_weights, rows, n_jobs)
-        last: Floats = self.scale[-1] * place_weights[-1]
-        return last
+        intercept_change: Floats = self.scale[-1] * place_weights[-1]
+        return intercept_change
 
     def slopes(self, rows: Floats, last: Floats, buffer: Floats, n_jobs: int = 1) -> Floats:
         """Return dF/dw of dF/dphi, `rows` (S, W) of the cells and `last` (C,) of the intercepts.
@@ -301,12 +305,12 @@ class Parameterisation:
             RecipeError: the model cannot be expressed by steps of several orders.
         """
         name = _MODEL_OF[model]
-        last: Any = -1 if self.owner is None else (slice(-self.tables.n_classes, None), 0)
+        intercept_rows: Any = -1 if self.owner is None else (slice(-self.tables.n_classes, None), 0)
         if name in ("zero", "shares"):
             w = np.zeros(self.shape)
             if name == "shares":
                 log_pi, scale = self.tables.log_pi, self.scale[-1]
-                w[last] = np.divide(log_pi, scale, out=np.zeros_like(log_pi), where=scale != 0.0)
+                w[intercept_rows] = np.divide(log_pi, scale, out=np.zeros_like(log_pi), where=scale != 0.0)
             return w
         if self.steps is not None:
             if not self.steps.size.all():
@@ -319,7 +323,7 @@ class Parameterisation:
             return np.ones(self.shape)
         if self.kind == "alr":  # gamma log theta / log theta, exact also where log theta is 0
             w = np.full(self.shape, self.tables.space.gamma)
-            w[last] = 1.0
+            w[intercept_rows] = 1.0
             return w
         w = anje_phi(self.tables)
         if self.kind == "diagonal":
@@ -420,13 +424,13 @@ def free_weight_numbers(tables: Tables, share: str) -> NDArray[np.intp] | None:
     if share == "cell-class":
         return None
     if share == "cell":
-        of_cell = np.arange(len(tables.seen))
+        weight_of_cell = np.arange(len(tables.seen))
     elif share == "tuple":
-        of_cell = np.unique(tables.tuple_of_seen, return_inverse=True)[1]
+        weight_of_cell = np.unique(tables.tuple_of_seen, return_inverse=True)[1]
     else:
-        of_cell = np.zeros(len(tables.seen), np.intp)
-    n_cell_weights = int(of_cell.max(initial=-1)) + 1
-    number = np.empty((len(of_cell) + 1, tables.n_classes), np.intp)
-    number[:-1] = of_cell[:, None]
-    number[-1] = n_cell_weights + np.arange(tables.n_classes)
-    return number
+        weight_of_cell = np.zeros(len(tables.seen), np.intp)
+    n_cell_weights = int(weight_of_cell.max(initial=-1)) + 1
+    weight_numbers = np.empty((len(weight_of_cell) + 1, tables.n_classes), np.intp)
+    weight_numbers[:-1] = weight_of_cell[:, None]
+    weight_numbers[-1] = n_cell_weights + np.arange(tables.n_classes)
+    return weight_numbers

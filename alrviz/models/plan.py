@@ -157,7 +157,7 @@ def _with_lower_orders(plan: Plan, space: OrdersSpace) -> Plan:
     for b in sorted(range(len(plan.blocks)), key=lambda b: len(plan.blocks[b].columns)):
         columns = sorted(space.columns[plan.blocks[b].columns].tolist())
         for size in range(1, space.order):
-            numbers = (uncovered_tuples.pop(part, None) for part in combinations(columns, size))
+            numbers = (uncovered_tuples.pop(subtuple, None) for subtuple in combinations(columns, size))
             lower_tuples[b] += [t for t in numbers if t is not None]
         if not uncovered_tuples:
             break
@@ -206,10 +206,10 @@ class _BlockGrower:
         max_levels: levels of the largest column; kernels/plan.py explains the other arguments.
         """
         space, workspace = self._space, self._workspace
-        m = rows.shape[1]
-        self.key = np.zeros(m, np.int32)
+        n_rows = rows.shape[1]
+        self.key = np.zeros(n_rows, np.int32)
         n_slots = _slots(rows, max_levels)
-        slots, stamps, mark = np.full(n_slots, -1, np.int32), np.zeros(n_slots, np.int32), 0
+        slots, stamps, stamp = np.full(n_slots, -1, np.int32), np.zeros(n_slots, np.int32), 0
         costs = kernels.Costs(
             max_joint, float(tuple_value), float(doublings), JOINT_NS, LINK_NS, float(links_per_root), _MAX_CANDIDATES
         )
@@ -217,7 +217,7 @@ class _BlockGrower:
         self._is_open[tuples] = 1
         for seed in self._open_tuples(tuples[np.argsort(space.cards[tuples], kind="stable")]):
             stop.check()
-            size, expected, _, mark = kernels.grow(
+            n_block_columns, n_expected_values, _, stamp = kernels.grow(
                 rows,
                 space.levels,
                 space.tuples[seed],
@@ -227,18 +227,18 @@ class _BlockGrower:
                 self.key,
                 slots,
                 stamps,
-                mark,
+                stamp,
                 workspace,
             )
-            columns = workspace[0, :size].astype(np.int32)
+            columns = workspace[0, :n_block_columns].astype(np.int32)
             n_covered = kernels.cover_tuples(np.sort(columns), self._is_open, self._weight, covered, workspace[1])
-            yield Block(columns, covered[:n_covered].copy()), expected
+            yield Block(columns, covered[:n_covered].copy()), n_expected_values
 
     def _open_tuples(self, tuples: NDArray[np.int64]) -> Iterator[np.int64]:
         """Yield the tuples that are open when their turn comes: of millions, the first block may cover nearly all."""
         for begin in range(0, len(tuples), _TUPLES_PER_SCAN):
-            part = tuples[begin : begin + _TUPLES_PER_SCAN]
-            yield from (seed for seed in part[self._is_open[part] == 1] if self._is_open[seed])
+            scanned_tuples = tuples[begin : begin + _TUPLES_PER_SCAN]
+            yield from (seed for seed in scanned_tuples[self._is_open[scanned_tuples] == 1] if self._is_open[seed])
 
 
 def _slots(rows: NDArray[np.int32], max_levels: int) -> int:
@@ -249,6 +249,7 @@ def _slots(rows: NDArray[np.int32], max_levels: int) -> int:
 def _greedy(
     sample: NDArray[np.int32], space: CellSpace, n_rows: int, tuple_value: float, stop: StopToken
 ) -> _GreedyPlan:
+    """Return a plan whose blocks are grown on a sample (a, m) of n_rows rows, one after another."""
     m = sample.shape[1]
     max_joint = m if n_rows <= m else m // (_ROWS_PER_VALUE if space.order <= 2 else _ROWS_PER_VALUE_HIGHER)
     doublings = log2(n_rows / m) if n_rows > m > 0 else 0.0

@@ -85,11 +85,11 @@ class ScoreTable:
 
     def _reset(self) -> None:
         """Start with a table without rows."""
-        size = np.where(self._is_dense, self._possible, _FIRST_SLOTS)
-        self._slot_start, self._n_slots = np.cumsum(size) - size, int(size.sum())
+        segment_slots = np.where(self._is_dense, self._possible, _FIRST_SLOTS)
+        self._slot_start, self._n_slots = np.cumsum(segment_slots) - segment_slots, int(segment_slots.sum())
         self._mask = np.where(self._is_dense, -1, _FIRST_SLOTS - 1)
         self._slots, self._slot_values = np.full(self._n_slots, -1, np.int32), np.empty(self._n_slots, np.int64)
-        self._numbers = np.zeros(len(size), np.int64)
+        self._numbers = np.zeros(len(segment_slots), np.int64)
         self._table, self._state = empty(0, self._padded_width), np.array([0, -1])
 
     @property
@@ -161,33 +161,33 @@ class ScoreTable:
             if self._state[1] < 0:
                 break
             self._grow(int(self._state[1]))
-        end = self.n_rows
-        if end > len(self._table):
-            table = empty(min(self._max_rows, max(end, 2 * len(self._table))), self._padded_width)
+        n_rows_after = self.n_rows
+        if n_rows_after > len(self._table):
+            table = empty(min(self._max_rows, max(n_rows_after, 2 * len(self._table))), self._padded_width)
             table[:first_new] = self._table[:first_new]
             self._table = table
-        chunk = max(16, _LOOKUPS_PER_CALL * self.n_blocks // self._index.space.n_tuples)
+        chunk_rows = max(16, _LOOKUPS_PER_CALL * self.n_blocks // self._index.space.n_tuples)
 
         def fill(part: int) -> None:
             stop.check()
-            begin, last = part * chunk, min(end - first_new, (part + 1) * chunk)
+            begin, chunk_end = part * chunk_rows, min(n_rows_after - first_new, (part + 1) * chunk_rows)
             cell_kernels.sum_cells(
-                codes, examples[begin:last], value_blocks[begin:last], self._first_tuple, self._tuples,
-                *self._index.kernel_arguments, self._cells, self._table[first_new + begin : first_new + last],
+                codes, examples[begin:chunk_end], value_blocks[begin:chunk_end], self._first_tuple, self._tuples,
+                *self._index.kernel_arguments, self._cells, self._table[first_new + begin : first_new + chunk_end],
             )  # fmt: skip
 
-        run_parts(fill, -(-(end - first_new) // chunk), n_jobs)
+        run_parts(fill, -(-(n_rows_after - first_new) // chunk_rows), n_jobs)
 
     def _add(self, keys: NDArray[np.uint32], bias: Floats, z: Floats, n_jobs: int, stop: StopToken) -> None:
         """Write to z (n, W) the bias plus the rows of the table given by `keys`."""
-        first = np.zeros(self.n_blocks + 1, np.int64)
+        block_offsets = np.zeros(self.n_blocks + 1, np.int64)
 
-        def part(k: int) -> None:
+        def add_chunk(k: int) -> None:
             stop.check()
             begin, end = k * _ROWS_PER_CALL, min(len(z), (k + 1) * _ROWS_PER_CALL)
-            row_kernels.forward(keys, first, self._table, bias, z, begin, end, 0, self.n_blocks, self._lanes)
+            row_kernels.forward(keys, block_offsets, self._table, bias, z, begin, end, 0, self.n_blocks, self._lanes)
 
-        run_parts(part, -(-len(z) // _ROWS_PER_CALL), n_jobs)
+        run_parts(add_chunk, -(-len(z) // _ROWS_PER_CALL), n_jobs)
 
     def _segments(self) -> cell_kernels.Segments:
         return cell_kernels.Segments(
@@ -195,16 +195,16 @@ class ScoreTable:
             self._mask, self._slots, self._slot_values,
         )  # fmt: skip
 
-    def _grow(self, s: int) -> None:
+    def _grow(self, segment: int) -> None:
         """Move a segment that is half full to twice as many slots, behind all others."""
-        old_start, size = int(self._slot_start[s]), int(self._mask[s]) + 1
-        begin, self._n_slots = self._n_slots, self._n_slots + 2 * size
+        old_start, n_old_slots = int(self._slot_start[segment]), int(self._mask[segment]) + 1
+        new_start, self._n_slots = self._n_slots, self._n_slots + 2 * n_old_slots
         if self._n_slots > len(self._slots):
             n_more = 2 * self._n_slots - len(self._slots)
             self._slots = np.concatenate([self._slots, np.full(n_more, -1, np.int32)])
             self._slot_values = np.concatenate([self._slot_values, np.empty(n_more, np.int64)])
-        self._slot_start[s], self._mask[s] = begin, 2 * size - 1
-        cell_kernels.rehash(old_start, size, begin, 2 * size - 1, self._slots, self._slot_values)
+        self._slot_start[segment], self._mask[segment] = new_start, 2 * n_old_slots - 1
+        cell_kernels.rehash(old_start, n_old_slots, new_start, 2 * n_old_slots - 1, self._slots, self._slot_values)
 
 
 def _split_columns(columns: Sequence[int], levels: NDArray[np.int64]) -> list[list[int]]:

@@ -46,8 +46,8 @@ class Cover:
         """Return the scores (N, W) of rows of this cover, for phi (S, C) of the seen cells and b (C,)."""
         cells = cell_table(self.blocks.n_cells, self.index.space.n_tuples, rows.padded_width, unseen)
         cells[2 * self.index.space.n_tuples : self.index.n_rows, : rows.n_classes] = phi
-        table = self.blocks.expand(cells, empty(self.blocks.n_joint, rows.padded_width), rows.n_jobs, stop)
-        return rows.forward(self.blocks, table, bias, stop=stop)
+        joint_table = self.blocks.expand(cells, empty(self.blocks.n_joint, rows.padded_width), rows.n_jobs, stop)
+        return rows.forward(self.blocks, joint_table, bias, stop=stop)
 
     def sums(self, rows: Rows, values: Floats, stop: StopToken = NEVER) -> Floats:
         """Return the sums (S, C) of values (N, W) of rows of this cover, by seen cell."""
@@ -80,9 +80,9 @@ def cover_rows(
     joined = number_joint_values(plan.blocks, all_codes, space.levels, n_jobs, stop)
     index = index or index_cells(space, _live_pieces(plan, joined, is_live), all_codes, n_jobs, stop)
     blocks = index.links(all_codes, plan.blocks, joined, n_jobs, stop)
-    edges = np.cumsum([0] + [part.shape[1] for part in codes])
+    edges = np.cumsum([0] + [codes_of_set.shape[1] for codes_of_set in codes])
     keys = [joined.keys] if len(codes) == 1 else [
-        np.ascontiguousarray(joined.keys[:, low:high]) for low, high in pairwise(edges)
+        np.ascontiguousarray(joined.keys[:, begin:end]) for begin, end in pairwise(edges)
     ]  # fmt: skip
     return Cover(plan, index, blocks, levels_of_rows(codes[0], is_live, space.levels)), keys
 

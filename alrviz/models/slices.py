@@ -25,7 +25,10 @@ def with_parts(space: AnySpace) -> AnySpace:
     if isinstance(space, CellSpace):
         return space_of(space.levels + 1, AllOrders(space.order))
     subtuples = {
-        part for columns in space.members for n in range(1, len(columns) + 1) for part in combinations(columns, n)
+        subtuple
+        for columns in space.members
+        for n in range(1, len(columns) + 1)
+        for subtuple in combinations(columns, n)
     }
     return TupleSpace(space.levels + 1, sorted(subtuples, key=lambda columns: (len(columns), columns)))
 
@@ -53,8 +56,8 @@ class Slices:
                 subtuples[t, j] = numbers[(*columns[:j], *columns[j + 1 :])]
         n_slices = np.where(subtuples >= 0, n_cells[subtuples], 0)
         n_slices[sizes == 1, 0] = 1
-        ends = np.cumsum(n_slices.ravel()).reshape(n_slices.shape)
-        first_slice = np.concatenate([(ends - n_slices)[:, :1], ends], axis=1)
+        slice_ends = np.cumsum(n_slices.ravel()).reshape(n_slices.shape)
+        first_slice = np.concatenate([(slice_ends - n_slices)[:, :1], slice_ends], axis=1)
         tuple_numbers, codes = space.tuple_of(index.seen), space.codes_of(index.seen)
         slices = np.full((len(tuple_numbers), n_columns), -1, np.int64)
         slices[sizes[tuple_numbers] == 1, 0] = first_slice[tuple_numbers[sizes[tuple_numbers] == 1], 0]
@@ -63,10 +66,10 @@ class Slices:
             for j in range(n):
                 sub_numbers = subtuples[tuple_numbers[cells], j]
                 subcells = space.cells_at(sub_numbers, np.delete(codes[cells, :n], j, axis=1))
-                place = np.minimum(np.searchsorted(index.seen, subcells), len(index.seen) - 1)
-                is_known = index.seen[place] == subcells
+                positions = np.minimum(np.searchsorted(index.seen, subcells), len(index.seen) - 1)
+                is_known = index.seen[positions] == subcells
                 slices[cells, j] = np.where(
-                    is_known, first_slice[tuple_numbers[cells], j] + place - index.begin[sub_numbers], -1
+                    is_known, first_slice[tuple_numbers[cells], j] + positions - index.begin[sub_numbers], -1
                 )
         return cls(subtuples, first_slice, slices)
 

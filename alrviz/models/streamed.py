@@ -93,8 +93,8 @@ def _seen_in_chunks(
     seen = np.empty(0, np.int64)
     for codes, _ in chunks:
         stop.check()
-        everything = np.arange(space.n_tuples), np.arange(codes.shape[1])
-        chunk_cells = index_cells(space, [everything], as_kernel_codes(codes), n_jobs, stop).seen
+        all_tuples_and_rows = np.arange(space.n_tuples), np.arange(codes.shape[1])
+        chunk_cells = index_cells(space, [all_tuples_and_rows], as_kernel_codes(codes), n_jobs, stop).seen
         seen = np.union1d(seen, select_cells(tuples, space, chunk_cells))
     return seen
 
@@ -120,19 +120,20 @@ def _dense(
     space: AnySpace, space_with_no_level: AnySpace, chunks: Chunks, n_classes: int, smoothing: float,
     n_jobs: int | None, stop: StopToken,
 ) -> StreamedCounts:  # fmt: skip
-    first = np.append(space_with_no_level.first, space_with_no_level.n_cells)
-    passes = StreamPasses(DenseCells(space.levels, space_with_no_level.tuples, first), chunks, n_classes, n_jobs)
+    """Return counts with a table row for every possible cell, unless few of these occur."""
+    first_row = np.append(space_with_no_level.first, space_with_no_level.n_cells)
+    passes = StreamPasses(DenseCells(space.levels, space_with_no_level.tuples, first_row), chunks, n_classes, n_jobs)
     counts = passes.count_by_class(stop)
-    rows = np.flatnonzero(counts.any(axis=1))
-    t, codes = space_with_no_level.tuple_of(rows), space_with_no_level.codes_of(rows)
-    classes = counts[: first[1]].sum(axis=0)
-    has_levels = (codes < space.levels[space.tuples[t]]).all(axis=1)
-    rows, t, codes = rows[has_levels], t[has_levels], codes[has_levels]
-    seen = space.cells_at(t, codes)
-    seen_counts = counts[rows]
+    seen_rows = np.flatnonzero(counts.any(axis=1))
+    tuple_of_row, codes = space_with_no_level.tuple_of(seen_rows), space_with_no_level.codes_of(seen_rows)
+    classes = counts[: first_row[1]].sum(axis=0)
+    has_levels = (codes < space.levels[space.tuples[tuple_of_row]]).all(axis=1)
+    seen_rows, tuple_of_row, codes = seen_rows[has_levels], tuple_of_row[has_levels], codes[has_levels]
+    seen = space.cells_at(tuple_of_row, codes)
+    seen_counts = counts[seen_rows]
     del counts
     tuple_counts = np.zeros((space.n_tuples, n_classes))
-    np.add.at(tuple_counts, t, seen_counts)
+    np.add.at(tuple_counts, tuple_of_row, seen_counts)
     tables = Tables(space, seen, seen_counts, classes, tuple_counts, _cards(space), smoothing)
     if (
         space_with_no_level.n_cells > MAX_ROWS_PER_SEEN_CELL * len(seen)
@@ -145,11 +146,11 @@ def _dense(
         table = zeros(space_with_no_level.n_cells, passes.padded_width)
         if unseen is not None:
             for k in range(space.n_tuples):
-                table[first[k] : first[k + 1], :n_classes] = unseen.phi[k]
+                table[first_row[k] : first_row[k + 1], :n_classes] = unseen.phi[k]
             if unseen.known_only:
                 cells = np.arange(space_with_no_level.n_cells)
                 n_levels = space.levels[space.tuples[space_with_no_level.tuple_of(cells)]]
                 table[(space_with_no_level.codes_of(cells) >= n_levels).any(axis=1)] = 0.0
         return table
 
-    return StreamedCounts(tables, passes, rows, blank)
+    return StreamedCounts(tables, passes, seen_rows, blank)

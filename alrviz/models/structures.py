@@ -74,9 +74,9 @@ def conditional_information(pairs: Tables) -> Floats:
 def _marginal(space: AnySpace, counts: Floats, codes: NDArray[np.int64], t: NDArray[np.int64], side: int) -> Floats:
     """Return (S, C) the count of each cell's level in one of its two columns, over the rows that have both."""
     levels = space.levels[space.tuples[:, side]]
-    place = (np.cumsum(levels) - levels)[t] + codes[:, side]
-    sums = np.stack([np.bincount(place, column, minlength=int(levels.sum())) for column in counts.T], axis=1)
-    return sums[place]
+    level_index = (np.cumsum(levels) - levels)[t] + codes[:, side]
+    sums = np.stack([np.bincount(level_index, column, minlength=int(levels.sum())) for column in counts.T], axis=1)
+    return sums[level_index]
 
 
 def _ratio_terms(counts: Floats, numerators: Floats, denominators: Floats) -> Floats:
@@ -102,19 +102,19 @@ def tan(information: Floats) -> Structure:
     """Return the tree of `information` (a, a), I(i; j | Y), by Prim's algorithm."""
     a = len(information)
     parent = np.zeros(a, np.int64)
-    best = information[0].astype(float)
-    best[0] = -np.inf
+    best_information = information[0].astype(float)
+    best_information[0] = -np.inf
     parents: list[tuple[int, ...]] = [()] * a
     order = [0]
     is_outside = np.ones(a, bool)
     is_outside[0] = False
     while is_outside.any():
-        j = int(np.where(is_outside, best, -np.inf).argmax())
+        j = int(np.where(is_outside, best_information, -np.inf).argmax())
         parents[j] = (int(parent[j]),)
         order.append(j)
         is_outside[j] = False
-        closer = is_outside & (information[j] > best)
-        best[closer], parent[closer] = information[j, closer], j
+        is_closer = is_outside & (information[j] > best_information)
+        best_information[is_closer], parent[is_closer] = information[j, is_closer], j
     return Structure(tuple(parents), tuple(order))
 
 
@@ -122,10 +122,10 @@ def kdb(of_class: Floats, information: Floats, k: int) -> Structure:
     """Return KDB-k from I(i; Y) (a,) and I(i; j | Y) (a, a)."""
     order = np.argsort(-of_class, kind="stable")
     parents: list[tuple[int, ...]] = [()] * len(order)
-    for place, j in enumerate(order):
-        earlier = np.sort(order[:place])  # sorted, so that of equal information the first column is taken
-        chosen = earlier[np.argsort(-information[j, earlier], kind="stable")][:k]
-        parents[j] = tuple(chosen.tolist())
+    for position, j in enumerate(order):
+        earlier_columns = np.sort(order[:position])  # sorted, so that of equal information the first column is taken
+        parent_columns = earlier_columns[np.argsort(-information[j, earlier_columns], kind="stable")][:k]
+        parents[j] = tuple(parent_columns.tolist())
     return Structure(tuple(parents), tuple(order.tolist()))
 
 

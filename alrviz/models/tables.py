@@ -88,11 +88,11 @@ class Tables(FieldsInPickles):
         """(S + 1, C) log theta, and log pi in the last row. Used as the scale of alr without a copy."""
         t = self.tuple_of_seen
         logs = np.empty((len(t) + 1, self.n_classes))
-        share = logs[:-1]
+        cell_logs = logs[:-1]
         with np.errstate(divide="ignore"):
-            np.add(self.counts, (self.smoothing / self.cards)[t][:, None], out=share)
-            share /= (self.tuple_counts + self.smoothing)[t]
-            np.log(share, out=share)
+            np.add(self.counts, (self.smoothing / self.cards)[t][:, None], out=cell_logs)
+            cell_logs /= (self.tuple_counts + self.smoothing)[t]
+            np.log(cell_logs, out=cell_logs)
         logs[-1] = self.log_pi
         logs[np.abs(logs) < _MAX_ROUNDING] = 0.0
         return logs

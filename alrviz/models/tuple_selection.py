@@ -31,29 +31,33 @@ def mutual_information(tables: Tables) -> Floats:
     columns.
     """
     tuple_numbers, counts = tables.tuple_of_seen, tables.counts
-    total, terms = tables.tuple_counts.sum(axis=1), np.empty(len(tuple_numbers))
+    n_rows_of_tuple, terms = tables.tuple_counts.sum(axis=1), np.empty(len(tuple_numbers))
     for begin in range(
         0, len(tuple_numbers), _CELLS_AT_ONCE
     ):  # temporary arrays of millions of cells by tens of classes would need more memory than counting
         batch, batch_counts = tuple_numbers[begin : begin + _CELLS_AT_ONCE], counts[begin : begin + _CELLS_AT_ONCE]
         with np.errstate(divide="ignore", invalid="ignore"):
-            expected_counts = batch_counts.sum(axis=1)[:, None] * tables.tuple_counts[batch] / total[batch][:, None]
+            expected_counts = (
+                batch_counts.sum(axis=1)[:, None] * tables.tuple_counts[batch] / n_rows_of_tuple[batch][:, None]
+            )
             terms[begin : begin + _CELLS_AT_ONCE] = np.where(
                 batch_counts > 0, batch_counts * np.log(batch_counts / expected_counts), 0.0
             ).sum(axis=1)
     sums = np.bincount(tuple_numbers, terms, tables.space.n_tuples)
-    return np.maximum(0.0, np.divide(sums, total, out=np.zeros_like(sums), where=total > 0))
+    return np.maximum(0.0, np.divide(sums, n_rows_of_tuple, out=np.zeros_like(sums), where=n_rows_of_tuple > 0))
 
 
 def miller_madow(tables: Tables) -> Floats:
     """Return MI (T,) with Miller and Madow's correction; below 0 where it is less than expected by chance."""
     tuple_numbers, space = tables.tuple_of_seen, tables.space
-    pairs = np.bincount(tuple_numbers, (tables.counts > 0).sum(axis=1), space.n_tuples)
-    cells = np.bincount(tuple_numbers, minlength=space.n_tuples)
-    classes = (tables.tuple_counts > 0).sum(axis=1)
-    total = tables.tuple_counts.sum(axis=1)
-    bias = (pairs - cells - classes + 1) / 2.0
-    return mutual_information(tables) - np.divide(bias, total, out=np.zeros_like(bias), where=total > 0)
+    n_pairs = np.bincount(tuple_numbers, (tables.counts > 0).sum(axis=1), space.n_tuples)
+    n_cells = np.bincount(tuple_numbers, minlength=space.n_tuples)
+    n_classes = (tables.tuple_counts > 0).sum(axis=1)
+    n_rows_of_tuple = tables.tuple_counts.sum(axis=1)
+    bias = (n_pairs - n_cells - n_classes + 1) / 2.0
+    return mutual_information(tables) - np.divide(
+        bias, n_rows_of_tuple, out=np.zeros_like(bias), where=n_rows_of_tuple > 0
+    )
 
 
 SCORES: Mapping[str, Callable[[Tables], Floats]] = MappingProxyType({"mi": mutual_information, "mi-mm": miller_madow})
@@ -64,8 +68,8 @@ def top_scores(scores: Floats, keep: float) -> NDArray[np.intp]:
 
     `keep` up to 1 is a share of the tuples, above 1 their number.
     """
-    size = max(1, ceil(keep * len(scores) - 1e-9) if keep <= 1 else int(keep))
-    return np.sort(np.argsort(-scores, kind="stable")[:size])
+    n_kept = max(1, ceil(keep * len(scores) - 1e-9) if keep <= 1 else int(keep))
+    return np.sort(np.argsort(-scores, kind="stable")[:n_kept])
 
 
 def extend_tuples(selected: Iterable[Columns], n_columns: int, strong: bool) -> list[Columns]:
@@ -81,7 +85,7 @@ def extend_tuples(selected: Iterable[Columns], n_columns: int, strong: bool) -> 
         extended_tuples = {
             columns
             for columns in extended_tuples
-            if all(part in selected_set for part in combinations(columns, len(columns) - 1))
+            if all(subtuple in selected_set for subtuple in combinations(columns, len(columns) - 1))
         }
     return sorted(extended_tuples)
 
@@ -106,8 +110,8 @@ def excess_test(tables: Tables, excess: Floats, by_cell: bool = False) -> tuple[
     terms = np.where(is_tested, excess**2, 0.0) / np.where(is_tested, expected_counts, 1.0)
     levels = space.levels[space.tuples].astype(float)
     has_missing = tables.tuple_counts.sum(axis=1) < (1.0 - 1e-9) * tables.class_counts.sum()
-    shares = np.where((levels == 1.0) & has_missing[:, None], 1.0, (levels - 1.0) / levels)
-    free_share = shares.prod(axis=1) * (classes - 1.0) / classes
+    free_shares = np.where((levels == 1.0) & has_missing[:, None], 1.0, (levels - 1.0) / levels)
+    free_share = free_shares.prod(axis=1) * (classes - 1.0) / classes
     if by_cell:
         return terms.sum(axis=1), is_tested.sum(axis=1) * free_share[tuple_numbers]
     x2 = np.bincount(tuple_numbers, terms.sum(axis=1), space.n_tuples)

@@ -49,10 +49,10 @@ def allocate_aligned(
     allocate: Callable[..., NDArray[Any]], shape: tuple[int, ...], dtype: DTypeLike = np.float64
 ) -> NDArray[Any]:
     """Return an array of `shape` in memory from `allocate`, numpy's `empty` or `zeros`, that begins at a cache line."""
-    size, itemsize = math.prod(shape), np.dtype(dtype).itemsize
-    raw = allocate(size + _CACHE_LINE_BYTES // itemsize, dtype)
-    skip = -raw.ctypes.data % _CACHE_LINE_BYTES // itemsize
-    return raw[skip : skip + size].reshape(shape)
+    n_numbers, itemsize = math.prod(shape), np.dtype(dtype).itemsize
+    raw = allocate(n_numbers + _CACHE_LINE_BYTES // itemsize, dtype)
+    n_skipped = -raw.ctypes.data % _CACHE_LINE_BYTES // itemsize
+    return raw[n_skipped : n_skipped + n_numbers].reshape(shape)
 
 
 class BufferPool:
@@ -69,9 +69,9 @@ class BufferPool:
     def empty(self, *shape: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Return an uninitialised array, shaped `shape`, in C order from the start of a cache line on."""
         kind = np.dtype(dtype)
-        size = math.prod(shape) * kind.itemsize
-        free = self._free.get(size)
-        raw = free.pop() if free else np.empty(size + _CACHE_LINE_BYTES, np.uint8)
+        n_bytes = math.prod(shape) * kind.itemsize
+        free_buffers = self._free.get(n_bytes)
+        raw = free_buffers.pop() if free_buffers else np.empty(n_bytes + _CACHE_LINE_BYTES, np.uint8)
         return np.asarray(_LentBuffer(raw, shape, kind, self))
 
     def close(self) -> None:
@@ -90,9 +90,9 @@ class _LentBuffer:
     """Owner of a lent array's memory: array and views refer to it, and it returns the memory when the last one goes."""
 
     def __init__(self, raw: NDArray[np.uint8], shape: tuple[int, ...], kind: np.dtype[Any], pool: BufferPool):
-        start = raw.ctypes.data
+        address = raw.ctypes.data
         self.__array_interface__ = {
-            "shape": shape, "typestr": kind.str, "data": (start + -start % _CACHE_LINE_BYTES, False), "version": 3
+            "shape": shape, "typestr": kind.str, "data": (address + -address % _CACHE_LINE_BYTES, False), "version": 3
         }  # fmt: skip
         self._raw = raw
         self._pool = weakref.ref(pool)

@@ -60,15 +60,15 @@ class Blocks:
         self._check(cells)
         if self.inner is not None:
             self.inner.expand(cells[: self.inner.n_cells], cells[self.inner.n_cells :], n_jobs, stop)
-        width = lanes_of_table(table)
-        parts = self._row_ranges
+        lanes = lanes_of_table(table)
+        row_ranges = self._row_ranges
 
-        def part(k: int) -> None:
+        def expand_range(k: int) -> None:
             stop.check()
-            block, begin, end = parts[k]
-            kernels.expand(self.links, self.first_link, self.first, cells, table, block, begin, end, width)
+            block, begin, end = row_ranges[k]
+            kernels.expand(self.links, self.first_link, self.first, cells, table, block, begin, end, lanes)
 
-        run_parts(part, len(parts), n_jobs if len(self.links) > _MIN_SHARED_LINKS else 1)
+        run_parts(expand_range, len(row_ranges), n_jobs if len(self.links) > _MIN_SHARED_LINKS else 1)
         return table
 
     def scatter_to_cells(self, grad: Floats, cells: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
@@ -108,11 +108,11 @@ class Blocks:
         """(block, begin, end) of each part: a range of joint values, and the block in which it begins."""
         row_work = np.repeat(self._tuples_per_block + 2, np.diff(self.first))  # 2 for zeroing and writing the row
         sums = np.cumsum(row_work)
-        total = int(sums[-1]) if len(sums) else 0
-        edges = np.searchsorted(sums, np.arange(0, total, _LINKS_PER_PART), side="left")
+        total_work = int(sums[-1]) if len(sums) else 0
+        edges = np.searchsorted(sums, np.arange(0, total_work, _LINKS_PER_PART), side="left")
         edges = np.unique(np.append(edges, self.n_joint))
-        starts = np.searchsorted(self.first, edges[:-1], side="right") - 1
-        return list(zip(starts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+        first_blocks = np.searchsorted(self.first, edges[:-1], side="right") - 1
+        return list(zip(first_blocks.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
     @cached_property
     def _spans(self) -> tuple[NDArray[np.int64], list[int]]:
@@ -120,16 +120,16 @@ class Blocks:
         begin.
         """
         joint_values = np.diff(self.first)
-        group = kernels.GROUP_LINKS
-        spans, sizes = [], []
-        for b, (values, n_block_tuples) in enumerate(
+        group_links = kernels.GROUP_LINKS
+        spans, n_links = [], []
+        for b, (n_values, n_block_tuples) in enumerate(
             zip(joint_values.tolist(), self._tuples_per_block.tolist(), strict=True)
         ):
-            n_tuples = max(group, _LINKS_PER_PART // max(1, values) // group * group)
+            n_tuples = max(group_links, _LINKS_PER_PART // max(1, n_values) // group_links * group_links)
             for t in range(0, n_block_tuples, n_tuples):
-                end = min(n_block_tuples, t + n_tuples)
-                spans.append((b, t, end))
-                sizes.append((end - t) * values)
-        part_numbers = np.cumsum(sizes) // _LINKS_PER_PART if sizes else np.zeros(0, np.int64)
+                end_tuple = min(n_block_tuples, t + n_tuples)
+                spans.append((b, t, end_tuple))
+                n_links.append((end_tuple - t) * n_values)
+        part_numbers = np.cumsum(n_links) // _LINKS_PER_PART if n_links else np.zeros(0, np.int64)
         edges = [0, *(np.flatnonzero(np.diff(part_numbers)) + 1).tolist(), len(spans)]
         return np.array(spans, np.int64).reshape(-1, 3), edges

@@ -119,18 +119,21 @@ class ClusterChunks:
     def map_reduce(self, work: ChunkWork[Result], combine: Any, n_jobs: int, stop: StopToken) -> Result:
         """Apply `work` to runs of chunks, a task each, and combine the results by chunk number; see `Chunks`."""
         self.passes += 1
-        size = 1 if self._chunk_seconds else FANOUT
-        while self._chunk_seconds and self._chunk_seconds * size < MIN_TASK_SECONDS and size < self.n_chunks:
-            size *= FANOUT
-        starts = range(0, self.n_chunks, size)
+        task_chunks = 1 if self._chunk_seconds else FANOUT
+        while (
+            self._chunk_seconds and self._chunk_seconds * task_chunks < MIN_TASK_SECONDS and task_chunks < self.n_chunks
+        ):
+            task_chunks *= FANOUT
+        first_chunks = range(0, self.n_chunks, task_chunks)
         with _cluster_errors():
             sent_work, workers = self._submit(_unchanged, pickle.dumps(work)), self._workers(stop)
             tasks = [
                 self._submit(
-                    _run_task, self._table, sent_work, self._rows, range(begin, min(begin + size, self.n_chunks)),
-                    workers=[workers[k * len(workers) // len(starts)]],
+                    _run_task, self._table, sent_work, self._rows,
+                    range(first_chunk, min(first_chunk + task_chunks, self.n_chunks)),
+                    workers=[workers[k * len(workers) // len(first_chunks)]],
                 )
-                for k, begin in enumerate(starts)
+                for k, first_chunk in enumerate(first_chunks)
             ]  # fmt: skip
             all_tasks = [*tasks]
             while len(tasks) > 1:
@@ -158,9 +161,9 @@ class ClusterChunks:
 
     def _workers(self, stop: StopToken) -> list[str]:
         """Return the workers' addresses, sorted; wait for the first worker."""
-        start = time.monotonic()
+        started_at = time.monotonic()
         while not (addresses := sorted(self._client.ncores())):
-            if time.monotonic() - start > TIMEOUT_SECONDS:
+            if time.monotonic() - started_at > TIMEOUT_SECONDS:
                 scheduler = self._client.scheduler.address
                 raise AlrvizError(
                     f"the cluster at {scheduler} has had no worker for {TIMEOUT_SECONDS:.0f} s; start one "
@@ -234,30 +237,32 @@ def _prepare(table: bytes) -> str:
 
 
 def _run_task(
-    table: bytes, work: bytes, rows: tuple[str, int], numbers: Sequence[int]
+    table: bytes, work: bytes, rows: tuple[str, int], chunk_numbers: Sequence[int]
 ) -> "tuple[float, Any] | _Refusal":
     """Return the seconds and the result of a pass over chunks of these numbers.
 
     `work` is unpickled here, so that its arrays have the flags for which kernels are compiled.
     """
-    begin = time.perf_counter()
+    started_at = time.perf_counter()
     for may_retry in (True, False):  # damaged codes have been removed and are made again
         try:
-            result = pickle.loads(work)(_open_codes(pickle.loads(table)).rest(*rows, numbers), 1, NEVER)
+            result = pickle.loads(work)(_open_codes(pickle.loads(table)).rest(*rows, chunk_numbers), 1, NEVER)
             break
         except AlrvizError as error:
             if not may_retry:
                 return _Refusal(f"{_worker_name()} {error}")
-    return time.perf_counter() - begin, result
+    return time.perf_counter() - started_at, result
 
 
-def _combine_results(combine: Any, parts: "Sequence[tuple[float, Any] | _Refusal]") -> "tuple[float, Any] | _Refusal":
+def _combine_results(
+    combine: Any, task_results: "Sequence[tuple[float, Any] | _Refusal]"
+) -> "tuple[float, Any] | _Refusal":
     """Return the total seconds and the combined result, or the first refusal."""
     results: list[tuple[float, Any]] = []
-    for part in parts:
-        if isinstance(part, _Refusal):
-            return part
-        results.append(part)
+    for task_result in task_results:
+        if isinstance(task_result, _Refusal):
+            return task_result
+        results.append(task_result)
     return sum(seconds for seconds, _ in results), combine([result for _, result in results])
 
 
@@ -284,6 +289,7 @@ def _open_codes(coded: EncodedTable) -> CodeCache:
 
 
 def _require_files(paths: Iterable[Path], codes: Path) -> None:
+    """Raise `TableFileError` if a file of the table is not visible on this machine."""
     missing = next((path for path in paths if not path.exists()), None)
     if missing is not None:
         raise TableFileError(

@@ -40,10 +40,10 @@ class PassSize:
 
     n_rows: int
     n_classes: int
-    n_cells: float
+    n_cells: float  # that occur
     n_blocks: int
-    n_joint: float
-    n_links: float
+    n_joint: float  # joint values of all blocks
+    n_links: float  # from joint values to cells
 
     def reference_seconds(self) -> float:
         """Return the seconds on one thread of the reference machine."""
@@ -77,18 +77,18 @@ def seconds_on_this_machine(reference_seconds: float, n_jobs: int | None = None,
 
 def _measure(n_classes: int) -> float:
     """Return the time of a small pass, the best of five, over its predicted seconds on the reference machine."""
-    n, n_blocks, n_joint = 8192, 12, 12
-    size = PassSize(n, n_classes, n_blocks * n_joint, n_blocks, n_blocks * n_joint, n_blocks * n_joint)
-    keys = np.tile(np.arange(n_joint, dtype=np.uint16), n * n_blocks // n_joint).reshape(n_blocks, n)
-    rows = Rows(np.zeros(n, np.int32), np.ones(n), n_classes, keys, 1)
+    n_rows, n_blocks, n_joint = 8192, 12, 12
+    pass_size = PassSize(n_rows, n_classes, n_blocks * n_joint, n_blocks, n_blocks * n_joint, n_blocks * n_joint)
+    keys = np.tile(np.arange(n_joint, dtype=np.uint16), n_rows * n_blocks // n_joint).reshape(n_blocks, n_rows)
+    rows = Rows(np.zeros(n_rows, np.int32), np.ones(n_rows), n_classes, keys, 1)
     warm_passes(n_classes, with_hessian=False)
-    first = np.arange(n_blocks + 1) * n_joint
-    blocks = Blocks(first, first, np.arange(n_blocks * n_joint, dtype=np.int32), n_blocks * n_joint)
-    table, bias, times = zeros(n_blocks * n_joint, rows.padded_width), np.zeros(n_classes), []
+    block_offsets = np.arange(n_blocks + 1) * n_joint
+    blocks = Blocks(block_offsets, block_offsets, np.arange(n_blocks * n_joint, dtype=np.int32), n_blocks * n_joint)
+    table, bias, seconds = zeros(n_blocks * n_joint, rows.padded_width), np.zeros(n_classes), []
     for _ in range(5):
-        start = time.perf_counter()
+        started_at = time.perf_counter()
         z = rows.forward(blocks, table, bias)
         rows.loss_and_residual(z, None, 0.0, z, z)
         rows.scatter(blocks, z, table)
-        times.append(time.perf_counter() - start)
-    return min(times) / (_REFERENCE_RATIO * size.reference_seconds())
+        seconds.append(time.perf_counter() - started_at)
+    return min(seconds) / (_REFERENCE_RATIO * pass_size.reference_seconds())

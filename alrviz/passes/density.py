@@ -80,11 +80,13 @@ def fill_numeric(
             grids_of_columns[k] = column.sources.grid(column.delta, stop).sums(column.h, stop)
 
     run_parts(prepare, len(columns), n_jobs)
-    parts = [(k, begin, end) for k, column in enumerate(columns) for begin, end in _runs(len(column.x), _ROWS_PER_PART)]
+    row_ranges = [
+        (k, begin, end) for k, column in enumerate(columns) for begin, end in _runs(len(column.x), _ROWS_PER_PART)
+    ]
 
-    def work(part: int) -> None:
+    def work(range_number: int) -> None:
         stop.check()
-        k, begin, end = parts[part]
+        k, begin, end = row_ranges[range_number]
         column, constants = columns[k], np.array([smoothing, columns[k].h, thin, LIMIT])
         rows = np.arange(begin, end, dtype=np.int32)
         sums = np.zeros((end - begin, 2 * column.sources.n_classes))
@@ -103,7 +105,7 @@ def fill_numeric(
         if column.logs.size:
             column.logs[:, rows] = sums[:, : column.sources.n_classes].T
 
-    run_parts(work, len(parts), n_jobs)
+    run_parts(work, len(row_ranges), n_jobs)
 
 
 def _sum_exactly(
@@ -141,5 +143,5 @@ def fill_categorical(
     run_parts(work, len(runs), n_jobs)
 
 
-def _runs(rows: int, length: int) -> list[tuple[int, int]]:
-    return [(begin, min(rows, begin + length)) for begin in range(0, rows, length)]
+def _runs(n_rows: int, range_rows: int) -> list[tuple[int, int]]:
+    return [(begin, min(n_rows, begin + range_rows)) for begin in range(0, n_rows, range_rows)]

@@ -45,24 +45,28 @@ class FeatureRows:
     def sums(self, phi: Floats, residual: Floats, squared: bool = False, stop: StopToken = NEVER) -> Floats:
         """Return the sums of residuals (N, W) times phi (D, K, N), or times phi^2, and last times 1: (D + 1, K)."""
         features, values, n = phi.shape
-        parts = np.zeros((-(-n // kernels.CHUNK_ROWS), features + 1, values))
+        sums_by_chunk = np.zeros((-(-n // kernels.CHUNK_ROWS), features + 1, values))
 
         def work(begin: int, end: int) -> None:
-            kernels.scatter(phi, residual, self._first_lane, squared, parts, begin, end)
+            kernels.scatter(phi, residual, self._first_lane, squared, sums_by_chunk, begin, end)
 
         self._by_rows(work, features * values, stop)
-        return parts.sum(axis=0)
+        return sums_by_chunk.sum(axis=0)
 
-    def _by_rows(self, work: Callable[[int, int], None], products: int, stop: StopToken) -> None:
-        n, jobs = self.rows.n_rows, self.rows.n_jobs if self.rows.n_rows * products > _MIN_SHARED_PRODUCTS else 1
-        chunks = max(
+    def _by_rows(self, work: Callable[[int, int], None], row_products: int, stop: StopToken) -> None:
+        """Call work(begin, end) for ranges of rows, on several threads if the products are many."""
+        n, jobs = (self.rows.n_rows, self.rows.n_jobs if self.rows.n_rows * row_products > _MIN_SHARED_PRODUCTS else 1)
+        chunks_per_call = max(
             1,
-            min(_PRODUCTS_PER_CALL // max(1, products) // kernels.CHUNK_ROWS, -(-n // (2 * jobs * kernels.CHUNK_ROWS))),
+            min(
+                _PRODUCTS_PER_CALL // max(1, row_products) // kernels.CHUNK_ROWS,
+                -(-n // (2 * jobs * kernels.CHUNK_ROWS)),
+            ),
         )
-        step = chunks * kernels.CHUNK_ROWS
+        rows_per_call = chunks_per_call * kernels.CHUNK_ROWS
 
-        def part(k: int) -> None:
+        def call_work(k: int) -> None:
             stop.check()
-            work(k * step, min(n, (k + 1) * step))
+            work(k * rows_per_call, min(n, (k + 1) * rows_per_call))
 
-        run_parts(part, -(-n // step), jobs)
+        run_parts(call_work, -(-n // rows_per_call), jobs)

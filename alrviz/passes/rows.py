@@ -112,13 +112,13 @@ class Rows:
         stop: StopToken = NEVER, loss: Loss = NLL,
     ) -> tuple[Floats, LineDerivatives]:  # fmt: skip
         """Return the change dz (N, W) of scores and `line_eval` at z + t dz, evaluated while dz is in the cache."""
-        dz, parts = self.scores() if out is None else out, self._parts(3)
+        dz, sums_by_chunk = self.scores() if out is None else out, self._parts(3)
 
         def evaluate(begin: int, end: int) -> None:
-            loss.line_eval(z, dz, t, self.y, self.weights, self.n_classes, parts, begin, end)
+            loss.line_eval(z, dz, t, self.y, self.weights, self.n_classes, sums_by_chunk, begin, end)
 
         self.forward(blocks, table, bias, dz, stop, 0.0, evaluate)
-        return dz, _line_derivatives(parts)
+        return dz, _line_derivatives(sums_by_chunk)
 
     def forward(
         self, blocks: Blocks, table: Floats, bias: Floats, out: Floats | None = None, stop: StopToken = NEVER,
@@ -135,8 +135,8 @@ class Rows:
         block_spans = self._block_spans(blocks, 0, blocks.n_blocks)
         segments = self._row_segments(block_spans[0][1] + (0 if after_part is None else _SOFTMAX_LOOKUPS))
 
-        def work(part: int) -> None:
-            begin, end = segments[part]
+        def work(segment_number: int) -> None:
+            begin, end = segments[segment_number]
             for b0, b1 in block_spans:
                 stop.check()
                 row_kernels.forward(self.keys, blocks.first, table, padded_bias, z, begin, end, b0, b1, self._lanes)
@@ -167,13 +167,13 @@ class Rows:
 
     def line_eval(self, z: Floats, dz: Floats, t: float, stop: StopToken = NEVER, loss: Loss = NLL) -> LineDerivatives:
         """Return the loss at z + t dz, both (N, W), and its first and second derivative with respect to t."""
-        parts = self._parts(3)
+        sums_by_chunk = self._parts(3)
 
         def work(begin: int, end: int) -> None:
-            loss.line_eval(z, dz, t, self.y, self.weights, self.n_classes, parts, begin, end)
+            loss.line_eval(z, dz, t, self.y, self.weights, self.n_classes, sums_by_chunk, begin, end)
 
         self._by_rows(work, stop)
-        return _line_derivatives(parts)
+        return _line_derivatives(sums_by_chunk)
 
     def loss_and_residual(
         self,
@@ -189,7 +189,7 @@ class Rows:
 
         All are (N, W); without dz `out` is z, and `residual` may be `dz`.
         """
-        parts = self._parts(5)
+        sums = self._parts(5)
         write = residual is not None
         target = z if residual is None else residual
         direction, step_length = (z, 0.0) if dz is None else (dz, t)
@@ -198,11 +198,11 @@ class Rows:
 
         def work(begin: int, end: int) -> None:
             loss.loss_and_residual(
-                z, direction, step_length, out, self.y, self.weights, self.n_classes, target, write, parts, begin, end
+                z, direction, step_length, out, self.y, self.weights, self.n_classes, target, write, sums, begin, end
             )
 
         self._by_rows(work, stop)
-        return Sums(*map(float, parts.sum(axis=0)))
+        return Sums(*map(float, sums.sum(axis=0)))
 
     def hessian_product(self, z: Floats, dz: Floats, stop: StopToken = NEVER, loss: Loss = NLL) -> Floats:
         """Overwrite `dz` (N, W) with the change of residuals that it makes at z; Gauss-Newton's if the loss is not
@@ -251,8 +251,8 @@ class Rows:
         rows_per_call = int(_LOOKUPS_PER_CALL * 8 / max(1, n_blocks) / self.padded_width)
         rows_per_segment = max(CHUNK_ROWS, min(rows_per_call, -(-self.n_rows // (2 * self.n_jobs))))
         rows_per_segment = -(-rows_per_segment // CHUNK_ROWS) * CHUNK_ROWS
-        begins = range(0, max(1, self.n_rows), rows_per_segment)
-        return [(begin, min(self.n_rows, begin + rows_per_segment)) for begin in begins]
+        segment_starts = range(0, max(1, self.n_rows), rows_per_segment)
+        return [(begin, min(self.n_rows, begin + rows_per_segment)) for begin in segment_starts]
 
     def _block_spans(self, blocks: Blocks, begin: int, end: int) -> list[tuple[int, int]]:
         """Return ranges of blocks begin..end, one per call on some rows; without blocks one empty range."""
@@ -260,13 +260,14 @@ class Rows:
             max(1, int(_LOOKUPS_PER_CALL * 8 / CHUNK_ROWS / self.padded_width) // row_kernels.GROUP_BLOCKS)
             * row_kernels.GROUP_BLOCKS
         )
-        size = 8 * self.padded_width * blocks.n_joint
-        if size > _CACHE_TABLE_BYTES:
-            n_cached = int(_GROUP_TABLE_BYTES * blocks.n_blocks / size)
+        table_bytes = 8 * self.padded_width * blocks.n_joint
+        if table_bytes > _CACHE_TABLE_BYTES:
+            n_cached = int(_GROUP_TABLE_BYTES * blocks.n_blocks / table_bytes)
             max_blocks = min(max_blocks, max(1, n_cached // row_kernels.GROUP_BLOCKS) * row_kernels.GROUP_BLOCKS)
         return [(b, min(end, b + max_blocks)) for b in range(begin, end, max_blocks)] or [(begin, end)]
 
     def _by_rows(self, work: Callable[[int, int], None], stop: StopToken) -> None:
+        """Call work(begin, end) for ranges of rows, on the threads that so much work needs."""
         segments = self._row_segments(_SOFTMAX_LOOKUPS)
 
         def part(k: int) -> None:
@@ -276,6 +277,7 @@ class Rows:
         run_parts(part, len(segments), self._jobs(_SOFTMAX_LOOKUPS))
 
     def _by_blocks(self, blocks: Blocks, work: Callable[[int, int, int, int], None], stop: StopToken) -> None:
+        """Call work(begin, end, b0, b1) for ranges of rows and blocks; each thread has its own blocks."""
         jobs = min(self._jobs(blocks.n_blocks), max(1, blocks.n_blocks))
         edges = [blocks.n_blocks * k // jobs for k in range(jobs + 1)]
 
@@ -288,8 +290,8 @@ class Rows:
         run_parts(part, jobs, jobs)
 
 
-def _line_derivatives(parts: Floats) -> LineDerivatives:
-    value, slope, curvature = parts.sum(axis=0)
+def _line_derivatives(sums_by_chunk: Floats) -> LineDerivatives:
+    value, slope, curvature = sums_by_chunk.sum(axis=0)
     return float(value), float(slope), float(curvature)
 
 

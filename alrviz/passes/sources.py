@@ -84,10 +84,10 @@ class Sources:
     @property
     def silverman(self) -> float:
         """Silverman's bandwidth 1.06 sigma N^(-1/5), sigma and N weighted, over all classes."""
-        total = self.weights.sum()
-        mean = (self.weights * self.values).sum() / total
-        sigma = np.sqrt((self.weights * (self.values - mean) ** 2).sum() / total)
-        return float(1.06 * sigma * total**-0.2)
+        total_weight = self.weights.sum()
+        mean = (self.weights * self.values).sum() / total_weight
+        sigma = np.sqrt((self.weights * (self.values - mean) ** 2).sum() / total_weight)
+        return float(1.06 * sigma * total_weight**-0.2)
 
     @cached_property
     def arrays(self) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
@@ -109,13 +109,13 @@ class Sources:
         """Return the tuple `bundles` of the kernels for this bandwidth; the last one is cached."""
         cached = self._bundles
         if cached is None or cached[0] != h:
-            values, weights, first, _ = self.arrays
+            values, weights, class_starts, _ = self.arrays
             starts, centers = np.empty(len(values) + 1, np.int64), np.empty(len(values))
-            terms, first_bundle = np.empty((N_TERMS, len(values))), np.empty(len(first), np.int64)
-            count = bundle(values, weights, first, h, starts, centers, terms, first_bundle)
+            terms, first_bundle = np.empty((N_TERMS, len(values))), np.empty(len(class_starts), np.int64)
+            n_bundles = bundle(values, weights, class_starts, h, starts, centers, terms, first_bundle)
             self._bundles = cached = (
                 h,
-                (starts[: count + 1].copy(), centers[:count].copy(), terms[:, :count].copy(), first_bundle),
+                (starts[: n_bundles + 1].copy(), centers[:n_bundles].copy(), terms[:, :n_bundles].copy(), first_bundle),
             )
         return cached[1]
 
@@ -137,30 +137,31 @@ class Grid:
         self.delta = delta
         self._place = np.array([values[0], 1.0 / delta])
         self._pad = int(np.ceil(REACH_BANDWIDTHS * NODES_PER_BANDWIDTH * MAX_GRID_STRETCH)) + 1
-        first, last = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
-        count = grids.find_stretches(values, self._place, self._pad, first, last)
-        self._first, self._last = first[:count].copy(), last[:count].copy()
-        sizes = self._last - self._first + 1 + self._pad
-        self._base = np.append(0, sizes.cumsum()[:-1])
-        self.n_nodes = int(sizes.sum())
+        first_node, last_node = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
+        n_stretches = grids.find_stretches(values, self._place, self._pad, first_node, last_node)
+        self._first, self._last = first_node[:n_stretches].copy(), last_node[:n_stretches].copy()
+        stretch_sizes = self._last - self._first + 1 + self._pad
+        self._base = np.append(0, stretch_sizes.cumsum()[:-1])
+        self.n_nodes = int(stretch_sizes.sum())
         sample = values[np.linspace(0, len(values) - 1, _SAMPLE_ROWS).astype(np.int64)]
         reach = (REACH_BANDWIDTHS + 2.0) * NODES_PER_BANDWIDTH * delta
         n_near = np.searchsorted(values, sample + reach) - np.searchsorted(values, sample - reach)
         self.neighbours = float(n_near.mean())
-        terms = REACH_BANDWIDTHS * NODES_PER_BANDWIDTH * self.n_nodes * sources.n_classes
+        n_terms = REACH_BANDWIDTHS * NODES_PER_BANDWIDTH * self.n_nodes * sources.n_classes
         exact_ns = len(values) * (_VOTE_NS * self.neighbours + _EXACT_ROW_NS * sources.n_classes)
-        self.exact = exact_ns <= 2.0 * (_TERM_NS * terms + _GRID_ROW_NS * len(values))
+        self.exact = exact_ns <= 2.0 * (_TERM_NS * n_terms + _GRID_ROW_NS * len(values))
         if not self.exact:
             self._votes = self._spread(sources, stop)
 
     def _spread(self, sources: Sources, stop: StopToken) -> Floats:
+        """Return the votes (C, nodes) of the sources, interpolated to the nodes."""
         votes = np.zeros((sources.n_classes, self.n_nodes + 2 * self._pad))
-        values, weights, first, _ = sources.arrays
+        values, weights, class_starts, _ = sources.arrays
         grid = self._arrays(np.empty((0, 0)), np.zeros((2, 4)))
         for begin in range(0, len(values), _ROWS_PER_PART):
             stop.check()
             end = min(len(values), begin + _ROWS_PER_PART)
-            grids.spread_votes(values, weights, first, grid, self._pad, votes, begin, end)
+            grids.spread_votes(values, weights, class_starts, grid, self._pad, votes, begin, end)
         return votes
 
     def sums(self, h: float, stop: StopToken = NEVER) -> tuple[np.ndarray, ...]:
@@ -168,12 +169,16 @@ class Grid:
         if self.exact:
             return ()
         taps = min(self._pad, int(np.ceil(REACH_BANDWIDTHS * h / self.delta)))
-        table, slope = _table(np.arange(taps + 1, dtype=np.float64) * (self.delta / h), (self.delta / h) ** 4)
+        kernel_values, kernel_slopes = _table(
+            np.arange(taps + 1, dtype=np.float64) * (self.delta / h), (self.delta / h) ** 4
+        )
         nodes = np.empty((2 * len(self._votes), self.n_nodes))
         for begin in range(0, self.n_nodes, _NODES_PER_PART):
             stop.check()
-            grids.convolve(self._votes, table, slope, nodes, begin, min(self.n_nodes, begin + _NODES_PER_PART))
-        return self._arrays(nodes, np.array([table[:4], slope[:4]]))
+            grids.convolve(
+                self._votes, kernel_values, kernel_slopes, nodes, begin, min(self.n_nodes, begin + _NODES_PER_PART)
+            )
+        return self._arrays(nodes, np.array([kernel_values[:4], kernel_slopes[:4]]))
 
     def _arrays(self, nodes: Floats, own_table: Floats) -> tuple[np.ndarray, ...]:
         return self._first, self._last, self._base, nodes, self._place, own_table
@@ -185,9 +190,9 @@ def _table(u: Floats, spacing4: float) -> tuple[Floats, Floats]:
     spacing4 = (delta / h)^4. The module says why the kernel gets the mean error of two interpolations back.
     """
     u2 = u * u
-    kernel, share = np.exp(-u2 / 2), _MEAN_ERROR * spacing4
+    kernel, error_share = np.exp(-u2 / 2), _MEAN_ERROR * spacing4
     hermite = u2 * u2 - 6.0 * u2 + 3.0  # the fourth derivative, in units of the kernel
     return (
-        kernel * (1.0 + share * hermite),
-        kernel * (u2 * (1.0 + share * hermite) - share * (4.0 * hermite + 4.0 * u2 * u2 - 12.0 * u2)),
+        kernel * (1.0 + error_share * hermite),
+        kernel * (u2 * (1.0 + error_share * hermite) - error_share * (4.0 * hermite + 4.0 * u2 * u2 - 12.0 * u2)),
     )

@@ -87,8 +87,8 @@ class SingleRows:
 
     def loss(self, order: NDArray[np.intp], w: Floats, stop: StopToken = NEVER) -> float:
         """Return the summed loss of the rows of `order` (n,) at w (P,); infinite where scores overflow."""
-        total = sum(self._call_in_parts(kernels.sum_losses, order, stop, self._target, w))
-        return total if math.isfinite(total) else math.inf
+        loss_sum = sum(self._call_in_parts(kernels.sum_losses, order, stop, self._target, w))
+        return loss_sum if math.isfinite(loss_sum) else math.inf
 
     def visits(self, order: NDArray[np.intp], n_weights: int, stop: StopToken = NEVER) -> Floats:
         """Return (n_weights,): how many of the rows of `order` (n,) look at each weight."""
@@ -97,6 +97,7 @@ class SingleRows:
         return counts
 
     def _call_in_parts(self, kernel: Any, order: NDArray[np.intp], stop: StopToken, *arguments: Any) -> list[Any]:
+        """Call a kernel for ranges of `order`, short enough to check `stop` between them; return the results."""
         results = []
         for begin in range(0, len(order), self._rows_per_call):
             stop.check()

@@ -109,27 +109,27 @@ def tree_sum(parts: Iterable[Parts]) -> Parts:
     The last node may have fewer children. So sums of FANOUT^k neighbours that are made elsewhere, from a multiple of
     FANOUT^k on, are nodes of the same tree.
     """
-    total = _node(iter(parts), 64)
-    assert total is not None
-    return total
+    sum_of_all = _node(iter(parts), 64)
+    assert sum_of_all is not None
+    return sum_of_all
 
 
-def _node(source: Iterator[Parts], level: int) -> Parts | None:
+def _node(parts: Iterator[Parts], level: int) -> Parts | None:
     """Return the sum of the next FANOUT^level parts, or of as many as are left; None if none is."""
-    total = next(source, None)
-    if total is None:
+    sum_of_parts = next(parts, None)
+    if sum_of_parts is None:
         return None
-    for depth in range(level):
+    for lower_depth in range(level):
         for _ in range(FANOUT - 1):
-            if (other := _node(source, depth)) is None:
-                return total
-            _add(total, other)
-    return total
+            if (neighbour := _node(parts, lower_depth)) is None:
+                return sum_of_parts
+            _add(sum_of_parts, neighbour)
+    return sum_of_parts
 
 
-def _add(total: Parts, part: Parts) -> Parts:
-    for array, other in zip(total, part, strict=True):
-        array += other
+def _add(total: Parts, addend: Parts) -> Parts:
+    for array, added_array in zip(total, addend, strict=True):
+        array += added_array
     return total
 
 
@@ -262,19 +262,19 @@ class StreamPasses:
         Each thread counts some of the tuples; counts are whole numbers, so the sum does not depend on the order of
         rows.
         """
-        counts, tuples = np.zeros((self.cells.n_rows, self.n_classes)), len(self.cells.first) - 1
-        edges = [tuples * k // n_jobs for k in range(n_jobs + 1)]
+        counts, n_tuples = np.zeros((self.cells.n_rows, self.n_classes)), len(self.cells.first) - 1
+        edges = [n_tuples * k // n_jobs for k in range(n_jobs + 1)]
         for codes, y in chunks:
             for span_codes, classes in _spans(codes, y):
                 stop.check()
                 keys, ones = self.cells.keys(span_codes), np.ones(len(classes))
 
-                def part(k: int, keys: Any = keys, classes: Any = classes, ones: Any = ones) -> None:
+                def count_tuples(k: int, keys: Any = keys, classes: Any = classes, ones: Any = ones) -> None:
                     row_kernels.count(
                         keys, self.cells.first, classes, ones, counts, 0, len(classes), edges[k], edges[k + 1]
                     )
 
-                run_parts(part, n_jobs, n_jobs)
+                run_parts(count_tuples, n_jobs, n_jobs)
         return (counts,)
 
     def sum_over_chunks(
@@ -320,9 +320,9 @@ class StreamPasses:
             gradient_cells=self.cells if gradient_cells is None else gradient_cells, gradient_rows=gradient_rows,
         )  # fmt: skip
         sum_bytes = 8 * work.keywords["gradient_cells"].n_rows * self.padded_width * (1 + with_curvature)
-        totals, line, *by_rows = self.sum_over_chunks(work, stop, sum_bytes > MIN_SHARED_SUM_BYTES)
-        pairs = [(by_rows[k], by_rows[k + 1][: self.n_classes]) for k in range(0, len(by_rows), 2)]
-        return PassSums(Sums(*map(float, totals)), *pairs[0], pairs[1] if with_curvature else None, line)
+        totals, line_losses, *sums_by_rows = self.sum_over_chunks(work, stop, sum_bytes > MIN_SHARED_SUM_BYTES)
+        pairs = [(sums_by_rows[k], sums_by_rows[k + 1][: self.n_classes]) for k in range(0, len(sums_by_rows), 2)]
+        return PassSums(Sums(*map(float, totals)), *pairs[0], pairs[1] if with_curvature else None, line_losses)
 
     def adagrad(
         self, table: NDArray[np.float32], eta: float, seed: tuple[int, ...], stop: StopToken = NEVER,
@@ -334,31 +334,29 @@ class StreamPasses:
         called after each number of rows in `marks`.
         """
         order = np.random.default_rng(seed)
-        total, n_done = 0.0, 0
+        loss_sum, n_done = 0.0, 0
         self._chunks.passes += 1
         for codes, y in self._chunks.read(order.permutation(self.n_chunks).tolist(), stop):
-            chunk_marks = {place - n_done for place in marks}
-            total += self.visit(codes, y, order.permutation(len(y)), table, eta, stop, chunk_marks, mark)
+            chunk_marks = {n_visited - n_done for n_visited in marks}
+            loss_sum += self.visit(codes, y, order.permutation(len(y)), table, eta, stop, chunk_marks, mark)
             n_done += len(y)
-        return total
+        return loss_sum
 
     def visit(
         self, codes: Codes, y: NDArray[np.int32], rows: NDArray[np.int64], table: NDArray[np.float32], eta: float,
         stop: StopToken = NEVER, marks: Collection[int] = (), mark: Callable[[], None] = do_nothing,
     ) -> float:  # fmt: skip
         """Visit `rows` (n,) of codes (a, N) and y (N,) in memory, in their order; `marks` as in `adagrad`."""
-        total = 0.0
-        edges = sorted(
-            {*range(0, len(rows), _VISIT_ROWS), *(place for place in marks if 0 < place < len(rows)), len(rows)}
-        )
+        loss_sum = 0.0
+        edges = sorted({*range(0, len(rows), _VISIT_ROWS), *(n for n in marks if 0 < n < len(rows)), len(rows)})
         for begin, end in pairwise(edges):
             stop.check()
-            part_rows = rows[begin:end]
-            keys = self.cells.keys(np.take(codes, part_rows, axis=1))
-            total += adagrad_steps(keys, self.cells.first, y[part_rows], table, self.n_classes, eta)
+            visited_rows = rows[begin:end]
+            keys = self.cells.keys(np.take(codes, visited_rows, axis=1))
+            loss_sum += adagrad_steps(keys, self.cells.first, y[visited_rows], table, self.n_classes, eta)
             if end in marks:
                 mark()
-        return total
+        return loss_sum
 
     def _chunk_sums(
         self, codes: Codes, y: NDArray[np.int32], stop: StopToken, n_jobs: int, table: Floats, bias: Floats,
@@ -369,11 +367,11 @@ class StreamPasses:
         table and over all rows.
         """
         z, dz, r = (zeros(SPAN_ROWS, self.padded_width) for _ in range(3))
-        lengths = () if direction is None else direction.lengths
-        parts = np.zeros((1 + len(lengths), SPAN_ROWS // row_kernels.CHUNK_ROWS, 5))
-        sums, line = np.zeros(5), np.zeros((len(lengths), 3))
+        step_lengths = () if direction is None else direction.lengths
+        line_sums = np.zeros((1 + len(step_lengths), SPAN_ROWS // row_kernels.CHUNK_ROWS, 5))
+        sums, line = np.zeros(5), np.zeros((len(step_lengths), 3))
         edges = [len(gradient_cells.first[1:]) * k // n_jobs for k in range(n_jobs + 1)]
-        step = -(-SPAN_ROWS // n_jobs // row_kernels.CHUNK_ROWS) * row_kernels.CHUNK_ROWS
+        part_rows = -(-SPAN_ROWS // n_jobs // row_kernels.CHUNK_ROWS) * row_kernels.CHUNK_ROWS
         has_gradient = gradient_rows is None or len(gradient_rows) > 0
         by_rows = [
             (zeros(has_gradient * gradient_cells.n_rows, self.padded_width), np.zeros(self.padded_width))
@@ -381,36 +379,38 @@ class StreamPasses:
         ]
         for span_codes, classes in _spans(codes, y):
             stop.check()
-            m, keys = len(classes), self.cells.keys(span_codes)
-            rows = (classes, np.ones(m), self.n_classes)
-            parts[:] = 0.0
+            n_rows, keys = len(classes), self.cells.keys(span_codes)
+            row_data = (classes, np.ones(n_rows), self.n_classes)
+            line_sums[:] = 0.0
 
-            def score(part: int, keys: Any = keys, rows: Any = rows, m: int = m) -> None:
-                begin, end = part * step, min(m, (part + 1) * step)
+            def score(part: int, keys: Any = keys, row_data: Any = row_data, n_rows: int = n_rows) -> None:
+                begin, end = part * part_rows, min(n_rows, (part + 1) * part_rows)
                 self._forward(keys, table, bias, z, begin, end)
                 if direction is not None:
                     self._forward(keys, direction.table, direction.bias, dz, begin, end)
-                for k, t in enumerate(lengths):
-                    NLL.line_eval(z, dz, t, *rows, parts[1 + k], begin, end)
-                first = lengths[0] if lengths else 0.0
-                NLL.loss_and_residual(z, dz, first, z, *rows, r, True, parts[0], begin, end)
+                for k, t in enumerate(step_lengths):
+                    NLL.line_eval(z, dz, t, *row_data, line_sums[1 + k], begin, end)
+                first_length = step_lengths[0] if step_lengths else 0.0
+                NLL.loss_and_residual(z, dz, first_length, z, *row_data, r, True, line_sums[0], begin, end)
 
-            run_parts(score, -(-m // step), n_jobs)
-            sums += parts[0].sum(axis=0)
-            line += parts[1:, :, :3].sum(axis=1)
+            run_parts(score, -(-n_rows // part_rows), n_jobs)
+            sums += line_sums[0].sum(axis=0)
+            line += line_sums[1:, :, :3].sum(axis=1)
             keys = keys if gradient_cells is self.cells else gradient_cells.keys(span_codes)
-            for k, (row_sums, total) in enumerate(by_rows if has_gradient else ()):
+            for k, (row_sums, class_sums) in enumerate(by_rows if has_gradient else ()):
                 if k:
-                    NLL.score_hessian_diagonal(z, r, *rows, 0, m)
+                    NLL.score_hessian_diagonal(z, r, *row_data, 0, n_rows)
 
-                def scatter(part: int, keys: Any = keys, row_sums: Floats = row_sums, m: int = m) -> None:
+                def scatter(part: int, keys: Any = keys, row_sums: Floats = row_sums, n_rows: int = n_rows) -> None:
                     span_codes = edges[part], edges[part + 1]
-                    row_kernels.scatter(keys, gradient_cells.first, r, row_sums, 0, m, *span_codes, False, self._lanes)
+                    row_kernels.scatter(
+                        keys, gradient_cells.first, r, row_sums, 0, n_rows, *span_codes, False, self._lanes
+                    )
 
                 run_parts(scatter, n_jobs, n_jobs)
-                total += r[:m].sum(axis=0)
+                class_sums += r[:n_rows].sum(axis=0)
         if gradient_rows is not None:  # cut early: each thread and each level of the tree keeps such a sum
-            by_rows = [(row_sums[gradient_rows, : self.n_classes], total) for row_sums, total in by_rows]
+            by_rows = [(row_sums[gradient_rows, : self.n_classes], class_sums) for row_sums, class_sums in by_rows]
         return (sums, line, *(array for pair in by_rows for array in pair))
 
     def _forward(
@@ -490,7 +490,7 @@ def adagrad_steps(
     step.
     """
     penalty_parts = (0,) * (table.shape[1] - adagrad_kernels.PULL)
-    total = adagrad_kernels.adagrad(
+    loss_sum = adagrad_kernels.adagrad(
         keys, first, y, table, n_classes, np.float32(eta), lanes_of_table(table), penalty_parts
     )
-    return float(total)
+    return float(loss_sum)

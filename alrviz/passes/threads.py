@@ -99,6 +99,7 @@ class _SharedWork:
         self._work = lambda part: None
 
     def _next_part(self) -> int | None:
+        """Return the next part to do; None if none is left."""
         with self._lock:
             part = next(self._remaining, None)
             self._n_running += part is not None
@@ -110,6 +111,7 @@ class _SharedWork:
             self._remaining = iter(range(0))
 
     def _finish_part(self) -> None:
+        """Note that a part has ended; the last one wakes the waiting thread."""
         with self._lock:
             self._n_running -= 1
             if self._all_done is not None and not self._n_running:

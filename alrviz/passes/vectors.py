@@ -47,9 +47,9 @@ def add_ridge_gradient(gradient: Floats, q: Floats, w: Floats, center: Floats, n
 
 def ridge_line_derivatives(q: Floats, w: Floats, center: Floats, d: Floats, n_jobs: int = 1) -> tuple[float, float]:
     """Return the sums of q (w - center) d and of q d^2, all of one shape."""
-    parts = np.zeros((-(-q.size // kernels.CHUNK_NUMBERS), 2))
-    _run(kernels.ridge_line_derivatives, q.size, n_jobs, *_flat(q, w, center, d), parts)
-    slope, curvature = parts.sum(axis=0)
+    sums_by_chunk = np.zeros((-(-q.size // kernels.CHUNK_NUMBERS), 2))
+    _run(kernels.ridge_line_derivatives, q.size, n_jobs, *_flat(q, w, center, d), sums_by_chunk)
+    slope, curvature = sums_by_chunk.sum(axis=0)
     return float(slope), float(curvature)
 
 
@@ -75,11 +75,11 @@ def _flat(*vectors: Any) -> list[Any]:
     return [vector.reshape(-1) for vector in vectors]
 
 
-def _sum(kernel: Any, n_jobs: int, first: Floats, *arguments: Any) -> float:
-    """Return the sum of the parts (chunks,) that a kernel of vectors as long as the `first` (P,) writes."""
-    parts = np.zeros(-(-first.size // kernels.CHUNK_NUMBERS))
-    _run(kernel, first.size, n_jobs, first, *arguments, parts)
-    return float(parts.sum())
+def _sum(kernel: Any, n_jobs: int, first_vector: Floats, *arguments: Any) -> float:
+    """Return the sum of the parts (chunks,) that a kernel of vectors as long as `first_vector` (P,) writes."""
+    sums_by_chunk = np.zeros(-(-first_vector.size // kernels.CHUNK_NUMBERS))
+    _run(kernel, first_vector.size, n_jobs, first_vector, *arguments, sums_by_chunk)
+    return float(sums_by_chunk.sum())
 
 
 def _run(kernel: Any, size: int, n_jobs: int, *arguments: Any, min_shared: int = _MIN_SHARED_TERMS) -> None:
@@ -88,5 +88,7 @@ def _run(kernel: Any, size: int, n_jobs: int, *arguments: Any, min_shared: int =
     if jobs == 1:
         kernel(*arguments, 0, size)
         return
-    step = -(-size // kernels.CHUNK_NUMBERS // jobs) * kernels.CHUNK_NUMBERS
-    run_parts(lambda k: kernel(*arguments, k * step, min(size, (k + 1) * step)), -(-size // step), jobs)
+    n_per_call = -(-size // kernels.CHUNK_NUMBERS // jobs) * kernels.CHUNK_NUMBERS
+    run_parts(
+        lambda k: kernel(*arguments, k * n_per_call, min(size, (k + 1) * n_per_call)), -(-size // n_per_call), jobs
+    )

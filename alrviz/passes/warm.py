@@ -33,10 +33,10 @@ def compile_once(compile_kernels: Callable[..., object]) -> Callable[..., float]
         with _lock:
             if arguments in compiled:
                 return 0.0
-            start = time.perf_counter()
+            started_at = time.perf_counter()
             compile_kernels(*arguments)
             compiled.add(arguments)
-            return time.perf_counter() - start
+            return time.perf_counter() - started_at
 
     return run_once
 

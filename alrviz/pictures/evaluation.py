@@ -31,6 +31,7 @@ LINES = 5  # classes that have a curve beside the one chosen
 POINTS = 400  # of a curve
 BLUE = "#0072B2"
 MUTED_OPACITY = 0.7  # of reliability curves that are not marked
+_PREDICTED = "the class predicted"  # of each row
 _MAX_CLASS_CHARS = 22  # letters of a class beside its curve
 
 
@@ -168,7 +169,7 @@ def _draw_curves(plot: Plot, colours: Sequence[str], names: Sequence[str], lift:
 
 def calibration(evaluation: Evaluation, label: str | None = None, *, dark: bool = False) -> Picture:
     """Return the reliability curve of a class's probability, or of that of the class predicted (None)."""
-    name = "the class predicted" if label is None else short(label, _MAX_CLASS_CHARS)
+    name = _PREDICTED if label is None else short(label, _MAX_CLASS_CHARS)
     picture = reliability({name: evaluation.reliability(label)}, {name: readable(BLUE, dark)}, name, class_name=name)
     return replace(picture, x=(-0.01, 1.01))
 
@@ -178,7 +179,7 @@ def reliability(
     colours: Mapping[str, str],
     marked: str = "",
     *,
-    class_name: str = "the class predicted",
+    class_name: str = _PREDICTED,
 ) -> Picture:
     """Return the picture of reliability curves.
 
@@ -192,7 +193,7 @@ def reliability(
     return Picture(
         draw=partial(_draw_reliability, colours=colours),
         x=(max(0.0, min(starts, default=0.0) - 0.1), 1.02), y=(0.0, 1.02),
-        labels=(f"probability of {class_name}", "share of rows of this class"),
+        labels=(f"probability of {class_name}", "observed accuracy" if class_name == _PREDICTED else "observed share"),
         data={"lines": tuple(lines.values()), "bars": lines.get(marked, _reliability_line(None))},
         parts={"lines": muted, "dots": muted, "legend": {"visible": bool(starts) and len(colours) > 1}},
         key=tuple(colours.items()),

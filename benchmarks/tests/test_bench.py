@@ -32,16 +32,16 @@ def test_mdl_prints_where_it_ran_and_a_row_a_column(capsys):
 
 
 def test_predict_prints_a_row_a_method(capsys):
-    chosen = ["lr n=1", "A1DE", "scikit-learn's LogisticRegression"]
-    assert bench.main(["predict", "--rows", "300", "--repeats", "1", "--methods", *chosen]) == 0
+    methods = ["lr n=1", "A1DE", "scikit-learn's LogisticRegression"]
+    assert bench.main(["predict", "--rows", "300", "--repeats", "1", "--methods", *methods]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.startswith(method) for line, method in zip(lines[-4:], chosen, strict=False)] == [True] * 3
+    assert [line.startswith(method) for line, method in zip(lines[-4:], methods, strict=False)] == [True] * 3
     assert "made, 90 rows of 15 columns" in lines[-6]
 
 
 def test_density_prints_a_row_a_table_and_a_row_a_spacing(capsys):
-    few = ["--rows", "3000", "--columns", "2", "--error-rows", "3000", "--repeats", "1", "--shapes", "normal", "heavy"]
-    assert bench.main(["density", *few]) == 0
+    table = ["--rows", "3000", "--columns", "2", "--error-rows", "3000"]
+    assert bench.main(["density", *table, "--repeats", "1", "--shapes", "normal", "heavy"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines if "to reach" in line] == ["normal:", "heavy:"]
     orders = [float(line.split()[-1]) for line in lines if line.startswith(("14 ", "20 ", "28 ", "40 "))]
@@ -81,29 +81,29 @@ def test_line_prints_a_row_a_fit_and_value(capsys):
 def test_defaults_ranks_settings_and_writes_rows(tmp_path, capsys):
     frame = load_demo("tic-tac-toe", 60).frame
     frame.rename(columns={frame.columns[-1]: "class"}).to_csv(tmp_path / "car.csv", index=False)
-    out = tmp_path / "rows.csv"
-    few = ["--sets", "car", "--alphas", "0", "1", "--max-iter", "5", "--csv", str(out)]
-    assert bench.main(["defaults", "--data", str(tmp_path), *few]) == 0
+    path = tmp_path / "rows.csv"
+    flags = ["--sets", "car", "--alphas", "0", "1", "--max-iter", "5", "--csv", str(path)]
+    assert bench.main(["defaults", "--data", str(tmp_path), *flags]) == 0
     settings = 1 + 3 + 1 + 2 * 4  # lr: alpha 0, then three centers; alr: alpha 0, then two penalties and four centers
-    assert len(pd.read_csv(out, comment="#")) == 4 * settings
-    assert bench.main(["defaults", "--data", str(tmp_path), *few[:2], "--starts", "--max-iter", "2"]) == 0
+    assert len(pd.read_csv(path, comment="#")) == 4 * settings
+    assert bench.main(["defaults", "--data", str(tmp_path), *flags[:2], "--starts", "--max-iter", "2"]) == 0
     assert "mean ratio" in capsys.readouterr().out
 
 
 def test_chosen_alphas_stand_beside_the_best_of_a_grid(tmp_path, capsys):
     frame = load_demo("led", 150).frame
     frame.rename(columns={frame.columns[-1]: "class"}).to_csv(tmp_path / "car.csv", index=False)
-    out = tmp_path / "rows.csv"
-    of = ["--chosen", "--order", "1", "--sets", "car", "--alphas", "0.001", "0.3", "1000", "--csv", str(out)]
-    assert bench.main(["defaults", "--data", str(tmp_path), *of]) == 0
-    rows = pd.read_csv(out, comment="#")
+    path = tmp_path / "rows.csv"
+    flags = ["--chosen", "--order", "1", "--sets", "car", "--alphas", "0.001", "0.3", "1000", "--csv", str(path)]
+    assert bench.main(["defaults", "--data", str(tmp_path), *flags]) == 0
+    rows = pd.read_csv(path, comment="#")
     assert list(rows.fold) == [0, 1, 2, 3, 4]
     assert (rows.best == "(0.3,)").all()  # too weak and too strong a penalty lose more
     assert (rows.log_loss < rows.best_log_loss + 0.1).all()
     assert (rows[["search_seconds", "fit_seconds"]] > 0).all().all()
     regrets = rows.log_loss - rows.best_log_loss
     (line,) = (line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("car  "))
-    assert line[3:6] == [f"{each:+.4f}" for each in (regrets.mean(), regrets.min(), regrets.max())]
+    assert line[3:6] == [f"{value:+.4f}" for value in (regrets.mean(), regrets.min(), regrets.max())]
 
 
 def test_a_setting_ranks_by_the_geometric_mean_of_its_ratios():
@@ -125,31 +125,31 @@ def test_families_race_on_sets_and_zipf_columns_and_orders_of_poker_hands(tmp_pa
     frame.to_csv(tmp_path / "car.csv", index=False)
     ranks = {name: f"rank{k}" for k, name in enumerate(frame.columns[:5], 1)}
     frame.rename(columns=ranks).to_csv(tmp_path / f"{families.POKER}.csv", index=False)
-    few = ["--sets", "car", "--orders", "1", "--rows", "100", "--max-iter", "3", "--seeds", "1"]
-    out = tmp_path / "rows.csv"
-    assert bench.main(["families", "--data", str(tmp_path), *few, "--csv", str(out)]) == 0
-    rows = pd.read_csv(out, comment="#")
+    flags = ["--sets", "car", "--orders", "1", "--rows", "100", "--max-iter", "3", "--seeds", "1"]
+    path = tmp_path / "rows.csv"
+    assert bench.main(["families", "--data", str(tmp_path), *flags, "--csv", str(path)]) == 0
+    rows = pd.read_csv(path, comment="#")
     racers = len(families.RACERS)
     assert rows.groupby("part").size().to_dict() == {"real": 2 * racers, "zipf": 3 * racers, "poker": 3 * 2}
     assert (rows[rows.part != "poker"].iterations_1 <= 3).all()
     assert "car n=1 alpha=0, 100 rows" in capsys.readouterr().out
-    assert bench.main(["families", "--parts", "zipf", *few]) == 0
-    assert bench.main(["families", *few]) == 2
+    assert bench.main(["families", "--parts", "zipf", *flags]) == 0
+    assert bench.main(["families", *flags]) == 2
     assert "expected --data DIR, or --parts zipf" in capsys.readouterr().err
 
 
 def test_a_racer_that_never_came_near_counts_with_what_it_spent_and_is_never_first(capsys):
-    found = pd.DataFrame(
+    frame = pd.DataFrame(
         [
-            {"set": name, "racer": racer, "order": 1, "alpha": 0.0, "met_0": met, "met_1": met,
-             **{f"{unit}_{goal}": k * spent for k, unit in ((1, "iterations"), (2, "passes"), (3, "seconds"))
+            {"set": name, "racer": racer, "order": 1, "alpha": 0.0, "met_0": is_met, "met_1": is_met,
+             **{f"{unit}_{goal}": k * count for k, unit in ((1, "iterations"), (2, "passes"), (3, "seconds"))
                 for goal in (0, 1)}}
-            for name in "ab" for racer, spent, met in [("lr", 40, True), ("alr", 10, True), ("alrj", 9, False)]
+            for name in "ab" for racer, count, is_met in [("lr", 40, True), ("alr", 10, True), ("alrj", 9, False)]
         ]
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(families, "RACERS", dict.fromkeys(["lr", "alr", "alrj"]))
-        families.summary(found, "lr")
+        families.summary(frame, "lr")
     lines = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines() if line}
     assert lines["alr"] == [*["0.25", "0.25", "0.25", "2"] * 2, "2"]
     assert lines["alrj"] == [*["0.23", "0.23", "0.23", "0"] * 2, "0"]
@@ -162,9 +162,9 @@ def test_missing_data_are_named(tmp_path, capsys):
 
 
 def test_works_take_turns():
-    seen = []
-    timings = _tools.taking_turns([lambda: seen.append("a"), lambda: seen.append("b")], repeats=2, warm=1)
-    assert seen == ["a", "b", "a", "b", "a", "b"]
+    calls = []
+    timings = _tools.taking_turns([lambda: calls.append("a"), lambda: calls.append("b")], repeats=2, warm=1)
+    assert calls == ["a", "b", "a", "b", "a", "b"]
     assert [len(timing.seconds) for timing in timings] == [2, 2]
 
 
@@ -195,11 +195,11 @@ def test_mdl_keeps_its_figures(tmp_path):
 
 def test_rows_are_repeated_and_some_codes_change():
     encoded = _sets.made_rows(100, 3, 5, 2)
-    same = _sets.repeated(encoded, 250)
-    assert np.array_equal(same.codes[:, 100:200], encoded.codes)
+    doubled = _sets.repeated(encoded, 250)
+    assert np.array_equal(doubled.codes[:, 100:200], encoded.codes)
     noisy = _sets.repeated(encoded, 10_000, noise=0.1)
-    changed = (noisy.codes != _sets.repeated(encoded, 10_000).codes).mean()
-    assert changed == pytest.approx(0.1 * 4 / 5, abs=0.01)  # one in five is replaced by itself
+    share = (noisy.codes != _sets.repeated(encoded, 10_000).codes).mean()
+    assert share == pytest.approx(0.1 * 4 / 5, abs=0.01)  # one in five is replaced by itself
     assert np.array_equal(noisy.y[:100], encoded.y)
 
 
@@ -219,10 +219,10 @@ def test_ranks_of_poker_hands_are_names_of_cards_not_numbers(tmp_path):
 
 
 def test_sweep_prints_a_row_a_number_of_workers_and_a_recipe(tmp_path, capsys):
-    few = ["--rows", "120", "--rounds", "2", "--orders", "1", "--workers", "1", "--csv", str(tmp_path / "rows.csv")]
-    assert bench.main(["sweep", *few]) == 0
-    out = capsys.readouterr().out
-    assert "1 worker, 8 fits, 0 failed" in out
+    flags = ["--rows", "120", "--rounds", "2", "--orders", "1", "--workers", "1", "--csv", str(tmp_path / "rows.csv")]
+    assert bench.main(["sweep", *flags]) == 0
+    output = capsys.readouterr().out
+    assert "1 worker, 8 fits, 0 failed" in output
     rows = pd.read_csv(tmp_path / "rows.csv", comment="#")
     assert rows.workers.dropna().tolist() == [1]
     assert rows.recipe.dropna().tolist() == ["lr", "alr"]

@@ -34,4 +34,4 @@ def test_repeated_rows_are_merged_only_if_asked(merge, rows):
     encoded = repeated(made_rows(500, 12, 6, 3), 2000)
     distinct = len(np.unique(np.vstack([encoded.codes, encoded.y]), axis=1).T)
     assert distinct == 500
-    assert ready(encoded, recipe_of(2, 0.5), merge=merge).covered.rows.n_rows == rows
+    assert ready(encoded, recipe_of(2, 0.5), merge=merge).covered_rows.rows.n_rows == rows

@@ -13,18 +13,18 @@ from benchmarks._sets import made_dataset
 
 def test_without_a_browser_it_says_what_is_missing(capsys, monkeypatch):
     @contextmanager
-    def nothing():
+    def no_browser():
         yield None
 
-    monkeypatch.setattr(live, "browser", nothing)
+    monkeypatch.setattr(live, "browser", no_browser)
     assert bench.main(["live"]) == 0
     assert "Playwright or Chromium is missing" in capsys.readouterr().out
 
 
 def test_a_delay_is_from_a_step_to_its_own_point():
     notes = Notes(steps=[("lr", 1, 100.0), ("alr", 1, 100.1), ("lr", 2, 100.5)])
-    seen = [["lr", 1, 100_050.0], ["alr", 1, 100_300.0], ["lr", 2, 100_600.0], ["alr", 9, 101_000.0]]
-    assert live.delays_of(notes, seen) == pytest.approx([0.05, 0.2, 0.1])
+    drawn_points = [["lr", 1, 100_050.0], ["alr", 1, 100_300.0], ["lr", 2, 100_600.0], ["alr", 9, 101_000.0]]
+    assert live.delays_of(notes, drawn_points) == pytest.approx([0.05, 0.2, 0.1])
 
 
 def test_steps_a_second_are_those_of_each_racer():
@@ -34,11 +34,11 @@ def test_steps_a_second_are_those_of_each_racer():
 
 
 def test_a_figure_is_the_median_of_what_was_seen(capsys):
-    found = live.Findings()
-    found.add("stop", [0.1, np.nan, 0.3, 0.2], 0.25)
-    found.show()
-    assert found.rows[0]["median"] == 0.2
-    assert found.rows[0]["repeats"] == 3
+    findings = live.Findings()
+    findings.add("stop", [0.1, np.nan, 0.3, 0.2], 0.25)
+    findings.show()
+    assert findings.rows[0]["median"] == 0.2
+    assert findings.rows[0]["repeats"] == 3
     assert "250 ms: yes" in capsys.readouterr().out
 
 

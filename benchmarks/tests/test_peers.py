@@ -19,16 +19,16 @@ SHAPE = ["--rows", "400", "--columns", "4", "--levels", "3", "--classes", "3"]
 @pytest.mark.parametrize("classes", [2, 3])
 def test_every_library_ends_at_the_same_objective(classes):
     encoded = made_rows(300, 3, 3, classes)
-    fits = [fit(encoded, 2, 0.5, 200).objective for fit in (_each.ours, _each.theirs, _each.plain)]
+    fits = [fit(encoded, 2, 0.5, 200).objective for fit in (_each.fit_alrviz, _each.fit_scikit_learn, _each.fit_numpy)]
     assert fits == pytest.approx([fits[0]] * 3, rel=1e-8)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_every_course_falls_to_the_same_objective(classes):
     encoded = made_rows(300, 3, 3, classes)
-    lowest = _each.ours(encoded, 2, 0.5, 200).objective
-    mine = _courses.our_course(encoded, _courses.recipe_of(2, 0.5, max_iter=200), Course())
-    assert mine.lowest == pytest.approx(lowest, rel=1e-8)
+    lowest = _each.fit_alrviz(encoded, 2, 0.5, 200).objective
+    our_course = _courses.our_course(encoded, _courses.recipe_of(2, 0.5, max_iter=200), Course())
+    assert our_course.lowest == pytest.approx(lowest, rel=1e-8)
     for fit in _target.peers_of().values():
         course = fit(encoded, 2, 0.5, Course())
         assert course.lowest == pytest.approx(lowest, rel=1e-7)
@@ -112,8 +112,8 @@ def grow(size: int) -> int:
 
 def test_a_child_answers_or_says_why_not():
     assert _child.in_child(pow, 2, 5).value == 32
-    assert _child.in_child(refuse).refused == "it is too large"
-    assert "code 3" in _child.in_child(die).refused
+    assert _child.in_child(refuse).reason == "it is too large"
+    assert "code 3" in _child.in_child(die).reason
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         _child.in_child(divmod, 1, 0)
 
@@ -121,7 +121,7 @@ def test_a_child_answers_or_says_why_not():
 def test_a_child_is_ended_when_its_time_is_over():
     import time
 
-    assert _child.in_child(time.sleep, 60, limit=0.2).refused == "not within 0 s"
+    assert _child.in_child(time.sleep, 60, limit=0.2).reason == "not within 0 s"
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system does not tell peaks")

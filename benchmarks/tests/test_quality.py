@@ -15,8 +15,8 @@ from alrviz import load_demo
 from benchmarks import __main__ as bench
 from benchmarks import _quality_page
 from benchmarks._child import in_child
-from benchmarks._rivals import Tuned
-from benchmarks.quality import counted
+from benchmarks._rivals import TunedRival
+from benchmarks.quality import limited_means
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -24,31 +24,31 @@ DOCS = Path(__file__).parents[2] / "docs"
 def test_methods_are_judged_on_the_same_folds_and_what_is_known_is_not_made_again(tmp_path, capsys):
     load_demo("led", 600).frame.to_csv(tmp_path / "car.csv", index=False)
     load_demo("tic-tac-toe").frame.head(400).to_csv(tmp_path / "zoo.csv", index=False)  # fewer rows than are judged
-    first, again = tmp_path / "first.csv", tmp_path / "again.csv"
-    of = ["quality", "--data", str(tmp_path), "--sets", "car", "zoo"]
-    assert bench.main([*of, "--methods", "nb", "boosting", "--csv", str(first)]) == 0
-    frame = pd.read_csv(first, comment="#")
+    first_path, second_path = tmp_path / "first.csv", tmp_path / "again.csv"
+    flags = ["quality", "--data", str(tmp_path), "--sets", "car", "zoo"]
+    assert bench.main([*flags, "--methods", "nb", "boosting", "--csv", str(first_path)]) == 0
+    frame = pd.read_csv(first_path, comment="#")
     assert set(frame["set"]) == {"car"}
     assert frame.groupby("method").rows.agg(list).to_dict() == {"boosting": [480] * 5, "nb": [480] * 5}
     naive = frame[frame.method == "nb"]
     assert naive.log_loss.mean() < np.log(10) / 2
     assert (naive.over_shares < -5 * naive.over_shares_se).all()
     capsys.readouterr()
-    late = ["--methods", "nb", "lr n=1", "--limit", "0.01", "--known", str(first), "--csv", str(again)]
-    assert bench.main([*of, *late]) == 0
-    said = capsys.readouterr().out
-    assert "car, nb:" not in said
-    assert "car, lr n=1: not fitted within 0.01 s" in said
-    (ranks,) = (line.split() for line in said.splitlines() if line.startswith("lr n=1 "))
+    late = ["--methods", "nb", "lr n=1", "--limit", "0.01", "--known", str(first_path), "--csv", str(second_path)]
+    assert bench.main([*flags, *late]) == 0
+    output = capsys.readouterr().out
+    assert "car, nb:" not in output
+    assert "car, lr n=1: not fitted within 0.01 s" in output
+    (ranks,) = (line.split() for line in output.splitlines() if line.startswith("lr n=1 "))
     assert (ranks[2], ranks[-1]) == ("3.00", "1")
-    assert "1 sets (1 categorical, 0 mixed, 0 numeric)" in said
+    assert "1 sets (1 categorical, 0 mixed, 0 numeric)" in output
 
 
 def test_a_rival_is_fitted_with_the_settings_that_lose_least_on_inner_folds():
     data = load_demo("tic-tac-toe")
     X, y = pd.get_dummies(data.X), np.unique(data.y, return_inverse=True)[1]
     grid = [{"max_depth": 1}, {"max_depth": 4}, {"max_depth": None}]  # too coarse, fair, certain where it is wrong
-    model = Tuned(partial(DecisionTreeClassifier, random_state=0), grid, {"min_samples_leaf": 5}).fit(X, y)
+    model = TunedRival(partial(DecisionTreeClassifier, random_state=0), grid, {"min_samples_leaf": 5}).fit(X, y)
     assert model.settings == {"max_depth": 4}
     assert model.model.get_params()["min_samples_leaf"] == 1  # that was for the search alone
     assert model.model.tree_.n_node_samples[0] == len(y)
@@ -68,14 +68,14 @@ def test_the_page_is_what_its_figures_say(tmp_path):
 def test_a_set_is_ranked_when_every_method_was_tried_and_later_figures_take_the_place_of_earlier(tmp_path):
     (tmp_path / "images").mkdir()
     methods = _quality_page.PLAIN
-    of = {"kind": "mixed", "rows": 800, "error": 0.1, "auc": 0.9, "brier": 0.2, "ece": 0.02, "over_shares": -0.1}
-    of |= {"fit_seconds": 1.0}
-    tried = [of | {"set": "whole", "method": name, "log_loss": 0.5 + k} for k, name in enumerate(methods)]
-    part = [of | {"set": "part", "method": "auto", "log_loss": 0.25}]
+    fields = {"kind": "mixed", "rows": 800, "error": 0.1, "auc": 0.9, "brier": 0.2, "ece": 0.02, "over_shares": -0.1}
+    fields |= {"fit_seconds": 1.0}
+    whole_rows = [fields | {"set": "whole", "method": name, "log_loss": 0.5 + k} for k, name in enumerate(methods)]
+    part = [fields | {"set": "part", "method": "auto", "log_loss": 0.25}]
     late = [{"set": "whole", "kind": "mixed", "method": "ebm", "why": "not fitted within 60 s"}]
-    grown = [of | {"set": "grown", "method": name, "rows": rows, "log_loss": 0.5}
+    grown = [fields | {"set": "grown", "method": name, "rows": rows, "log_loss": 0.5}
              for name, rows in (("auto", 800), (_quality_page.RIVAL, 1600))]  # fmt: skip
-    for name, rows in {"first": tried + part + grown[:1], "later": late + grown[1:]}.items():
+    for name, rows in {"first": whole_rows + part + grown[:1], "later": late + grown[1:]}.items():
         pd.DataFrame(rows).to_csv(tmp_path / f"{name}.csv", index=False)
     _quality_page.write(tmp_path, [tmp_path / "first.csv", tmp_path / "later.csv"])
     page = (tmp_path / "quality.md").read_text(encoding="utf-8")
@@ -88,8 +88,8 @@ def test_a_set_is_ranked_when_every_method_was_tried_and_later_figures_take_the_
 
 
 def test_a_rival_is_compared_where_both_are_fitted_and_p_is_corrected_for_all():
-    of = {"kind": "mixed", "rows": 800, "over_shares": -0.1}
-    rows = [of | {"set": f"s{k}", "method": m, "log_loss": loss} for k in range(8) for m, loss in
+    fields = {"kind": "mixed", "rows": 800, "over_shares": -0.1}
+    rows = [fields | {"set": f"s{k}", "method": m, "log_loss": loss} for k in range(8) for m, loss in
             (("auto", 0.1 + k), (_quality_page.RIVAL, 0.2 + k), ("ebm", 0.2 + k if k < 7 else np.nan))]  # fmt: skip
     boosting, ebm = _quality_page.each_rival(pd.DataFrame(rows)).splitlines()[2:]
     assert boosting.startswith("| scikit-learn's boosting | 8 | 0 | 8-0-0 |")
@@ -98,11 +98,11 @@ def test_a_rival_is_compared_where_both_are_fitted_and_p_is_corrected_for_all():
 
 
 def test_ratios_count_no_loss_below_the_least_nor_above_the_class_shares():
-    of = {"set": "s", "kind": "mixed", "rows": 800}
-    rows = [of | {"method": name, "log_loss": loss, "over_shares": loss - 0.5}
+    fields = {"set": "s", "kind": "mixed", "rows": 800}
+    rows = [fields | {"method": name, "log_loss": loss, "over_shares": loss - 0.5}
             for name, loss in (("auto", 1e-9), ("nb", 0.25), (_quality_page.RIVAL, 8.0))]  # fmt: skip
     means = pd.DataFrame(rows)
-    assert counted(means).log_loss.tolist() == [0.001, 0.25, 0.5]
+    assert limited_means(means).log_loss.tolist() == [0.001, 0.25, 0.5]
     assert _quality_page.ratios(means, "nb", _quality_page.RIVAL) == pytest.approx((0.5, 0.5))
     assert means.log_loss.tolist() == [1e-9, 0.25, 8.0]
 
@@ -114,6 +114,6 @@ def stuck(path, seconds):
 
 def test_what_takes_too_long_has_begun_and_is_ended(tmp_path):
     answer = in_child(stuck, tmp_path / "pid", 300.0, limit=1.0)
-    assert (answer.late, answer.refused) == (True, "not within 1 s")
+    assert (answer.late, answer.reason) == (True, "not within 1 s")
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from benchmarks.spectators import ALL, Owner, Spectator, delays_of
+from benchmarks.spectators import ALL_STEPS, Owner, Spectator, delays_of
 
 
 def streamed(*steps):
@@ -16,12 +16,12 @@ def streamed(*steps):
 
 def test_a_message_is_known_by_its_last_step():
     spectator = Spectator()
-    begun = time.time()
+    start = time.time()
     lines = (b'data: {"from":3,"steps":[3,4]}\n\n', b":\n\n", b'data: {"from":5,"steps":[]}\n\n', b'data: {"x":1}\n\n')
     for line in lines:
         spectator.read(line)
     assert [step for step, _ in spectator.came] == [4]
-    assert begun <= spectator.came[0][1] <= time.time()
+    assert start <= spectator.came[0][1] <= time.time()
     assert spectator.size == sum(map(len, lines))
 
 
@@ -30,7 +30,7 @@ def test_a_message_of_the_owners_page_too():
     packed = '{"kind":"ModelChanged","data":{"entries":[["step",{"type":"ndarray"}]]}}'
     for message in (streamed(3, 4), '{"kind":"TitleChanged"}', None, streamed(7).encode(), packed):
         owner.read(message)
-    assert [step for step, _ in owner.came] == [4, 7, ALL]
+    assert [step for step, _ in owner.came] == [4, 7, ALL_STEPS]
 
 
 def test_a_delay_is_from_the_last_racers_step_to_the_first_message_with_it():

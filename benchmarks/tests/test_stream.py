@@ -10,12 +10,12 @@ from benchmarks._learners import LEARNERS
 def test_stream_prints_a_row_a_size(capsys, tmp_path):
     shape = ["--rows", "3000", "--sizes", "6000", "--columns", "6", "--levels", "4", "--repeats", "1"]
     assert bench.main(["stream", *shape, "--csv", str(tmp_path / "s.csv")]) == 0
-    said = capsys.readouterr().out
-    assert said.count("million a second: encode") == 2
-    found = pd.read_csv(tmp_path / "s.csv", comment="#")
-    assert (found["rows"] > [2700, 5500]).all()  # a twentieth is held out
-    assert (found["cells"] == 15 * 16).all()
-    assert (found[["encode", "count", "gradient", "adagrad", "peak"]] > 0).all(axis=None)
+    output = capsys.readouterr().out
+    assert output.count("million a second: encode") == 2
+    frame = pd.read_csv(tmp_path / "s.csv", comment="#")
+    assert (frame["rows"] > [2700, 5500]).all()  # a twentieth is held out
+    assert (frame["cells"] == 15 * 16).all()
+    assert (frame[["encode", "count", "gradient", "adagrad", "peak"]] > 0).all(axis=None)
 
 
 def test_stream_sets_other_learners_beside_ours(capsys, tmp_path):
@@ -23,9 +23,9 @@ def test_stream_sets_other_learners_beside_ours(capsys, tmp_path):
     pytest.importorskip("lightgbm", reason="the extra [bench] is not installed")
     shape = ["--rows", "20000", "--columns", "6", "--levels", "4", "--repeats", "1", "--limit", "5", "--learners"]
     assert bench.main(["stream", *shape, "--csv", str(tmp_path / "s.csv")]) == 0
-    found = pd.read_csv(tmp_path / "s.csv", comment="#").set_index("learner")
+    frame = pd.read_csv(tmp_path / "s.csv", comment="#").set_index("learner")
     learners = list(LEARNERS)
-    assert set(learners) <= set(found.index), capsys.readouterr().out
-    assert (found.loc[learners, ["a pass", "seconds", "loss", "peak"]] > 0).all(axis=None)
-    assert found.loc[learners, "loss"].max() < 1.3 * found.loc[learners, "loss"].min()
-    assert found.loc["alrviz, adagrad", "ours"] <= found.loc["alrviz, adagrad", "seconds"]
+    assert set(learners) <= set(frame.index), capsys.readouterr().out
+    assert (frame.loc[learners, ["a pass", "seconds", "loss", "peak"]] > 0).all(axis=None)
+    assert frame.loc[learners, "loss"].max() < 1.3 * frame.loc[learners, "loss"].min()
+    assert frame.loc["alrviz, adagrad", "ours"] <= frame.loc["alrviz, adagrad", "seconds"]

@@ -6,8 +6,8 @@ import pandas as pd
 from reproduction.sets import BenchmarkSet
 
 RING = BenchmarkSet("ring", "Wisconsin breast cancer", ("ring",), "https://example.org/ring")
-BOTH = BenchmarkSet("both", "hepatitis", ("ring", "more"), "https://example.org/both")
-ABSENT = BenchmarkSet("absent", "Cleveland heart disease", ("absent",), "https://example.org/absent")
+JOINED_SET = BenchmarkSet("both", "hepatitis", ("ring", "more"), "https://example.org/both")
+MISSING_SET = BenchmarkSet("absent", "Cleveland heart disease", ("absent",), "https://example.org/absent")
 
 
 def ring(rows=60, seed=0):
@@ -21,8 +21,8 @@ def ring(rows=60, seed=0):
     return table.assign(**{"class": np.array(["in", "out"])[y]})
 
 
-def filled(folder):
-    """Write the sets RING and BOTH; return the folder."""
+def fill_folder(folder):
+    """Write the sets RING and JOINED_SET; return the folder."""
     ring().to_csv(folder / "ring.csv.gz", index=False)
     ring(20, seed=1).to_csv(folder / "more.csv", index=False)
     return folder

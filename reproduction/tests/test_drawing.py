@@ -12,7 +12,7 @@ from reproduction.svg import page, text
 SPACE = "{http://www.w3.org/2000/svg}"
 
 
-def table(**more):
+def table(**columns):
     """One set: agrees, differs, ours alone, no data."""
     return pd.DataFrame(
         {
@@ -22,7 +22,7 @@ def table(**more):
             "ours": [10.0, 100.0, 1000.0, np.nan],
             "sd": [1.0, 2.0, 0.0, np.nan],
             "verdict": ["agrees", "differs", "", "no data"],
-            **more,
+            **columns,
         }
     )
 
@@ -31,31 +31,31 @@ def marks(svg):
     """Centres of the filled dots below the legend by colour, and the words."""
     root = ElementTree.fromstring(svg)
     circles = [c for c in root.iter(f"{SPACE}circle") if float(c.get("cy")) > 50]
-    found = {c.get("fill"): float(c.get("cx")) for c in circles}
-    return found, [t.text for t in root.iter(f"{SPACE}text")], root
+    centres = {c.get("fill"): float(c.get("cx")) for c in circles}
+    return centres, [t.text for t in root.iter(f"{SPACE}text")], root
 
 
 def test_dots_of_a_logarithmic_axis_are_evenly_apart():
-    found, words, root = marks(drawing.dots(table(), "title", {"one": "first"}, log=True))
-    agrees, differs, alone = (found[c] for c in (drawing.AGREES, drawing.DIFFERS, drawing.ALONE))
-    assert differs - agrees == pytest.approx(alone - differs, abs=0.11) != 0
+    centres, words, root = marks(drawing.dots(table(), "title", {"one": "first"}, log=True))
+    agrees, differs, unjudged = (centres[c] for c in (drawing.AGREES, drawing.DIFFERS, drawing.NO_VERDICT))
+    assert differs - agrees == pytest.approx(unjudged - differs, abs=0.11) != 0
     assert {"title", "a & b", "first", "two", "10.0 | 10.0", "no data | 40.0"} <= set(words)
     assert len(list(root.iter(f"{SPACE}polygon"))) == 1 + 3, "the legend's, and one where the paper has a number"
 
 
 def test_dots_of_a_linear_axis_stand_where_the_numbers_are():
-    found, _, root = marks(drawing.dots(table(ours=[10.0, 20.0, 40.0, np.nan]), "title", {}))
-    agrees, differs, alone = (found[c] for c in (drawing.AGREES, drawing.DIFFERS, drawing.ALONE))
-    assert (alone - differs) / (differs - agrees) == pytest.approx(2.0, rel=0.01)
+    centres, _, root = marks(drawing.dots(table(ours=[10.0, 20.0, 40.0, np.nan]), "title", {}))
+    agrees, differs, unjudged = (centres[c] for c in (drawing.AGREES, drawing.DIFFERS, drawing.NO_VERDICT))
+    assert (unjudged - differs) / (differs - agrees) == pytest.approx(2.0, rel=0.01)
     ticks = {t.text: float(t.get("x")) for t in root.iter(f"{SPACE}text") if t.get("text-anchor") == "middle"}
-    assert (ticks["10"], ticks["20"], ticks["40"]) == (agrees, differs, alone)
-    assert drawing.LABEL < agrees < alone < drawing.WIDTH / 2 - drawing.VALUES, "within their panel"
+    assert (ticks["10"], ticks["20"], ticks["40"]) == (agrees, differs, unjudged)
+    assert drawing.LABEL < agrees < unjudged < drawing.WIDTH / 2 - drawing.VALUES, "within their panel"
 
 
 def test_all_the_same_and_nothing_at_all():
-    for ours in (5.0, np.nan):
+    for value in (5.0, np.nan):
         for log in (False, True):
-            svg = drawing.dots(table(ours=ours, paper=np.nan, sd=0.0), "title", {}, log=log)
+            svg = drawing.dots(table(ours=value, paper=np.nan, sd=0.0), "title", {}, log=log)
             assert "nan" not in svg.lower()
             ElementTree.fromstring(svg)
 

@@ -10,20 +10,20 @@ from reproduction.settings import Settings
 
 
 def test_the_rows_that_are_made_are_the_same_every_time_and_not_monotone():
-    X, y = growth.made(20_000)
+    X, y = growth.make_rows(20_000)
     assert X.shape == (20_000, growth.COLUMNS)
-    again, same = growth.made(20_000)
-    assert np.array_equal(X, again)
-    assert np.array_equal(y, same)
+    X_2, y_2 = growth.make_rows(20_000)
+    assert np.array_equal(X, X_2)
+    assert np.array_equal(y, y_2)
     assert abs(np.corrcoef(X[:, 0], y)[0, 1]) < 0.03
     assert np.corrcoef(X[:, 0] ** 2, y)[0, 1] > 0.3
 
 
 def test_a_method_after_the_other_each_the_smallest_size_first(tmp_path):
-    told = list(growth.growth_rows(Settings(tmp_path), (50, 100), ("lr", "svm-rbf")))
-    assert [what for what, _ in told] == ["lr on 50 to 100 rows", "svm-rbf on 50 to 100 rows"]
-    assert [[row["rows"] for row in rows] for _, rows in told] == [[50, 100], [50, 100]]
-    assert all(row["train_s"] > 0 for _, rows in told for row in rows)
+    steps = list(growth.growth_rows(Settings(tmp_path), (50, 100), ("lr", "svm-rbf")))
+    assert [label for label, _ in steps] == ["lr on 50 to 100 rows", "svm-rbf on 50 to 100 rows"]
+    assert [[row["rows"] for row in rows] for _, rows in steps] == [[50, 100], [50, 100]]
+    assert all(row["train_s"] > 0 for _, rows in steps for row in rows)
 
 
 def test_what_would_take_too_long_is_given_up_and_told():

@@ -38,8 +38,8 @@ TEN = np.ones(10)
     ids=lambda value: getattr(value, "__name__", ""),
 )  # fmt: skip
 def test_each_verdict_of_each_rule_can_come_out(rule, inputs):
-    said = {expected: rule(*figures) for expected, figures in inputs.items()}
-    assert {name: found[0] if isinstance(found, tuple) else found for name, found in said.items()} == {
+    results = {verdict: rule(*figures) for verdict, figures in inputs.items()}
+    assert {name: result[0] if isinstance(result, tuple) else result for name, result in results.items()} == {
         name: name for name in inputs
     }
     assert set(inputs) < set(VERDICTS)
@@ -52,8 +52,8 @@ def test_who_is_called_first_makes_no_difference_to_records(a, b, c, d):
 
 @given(COUNT, COUNT)
 def test_a_claim_and_its_contrary_never_both_stand(wins, losses):
-    told = {judge_claim(wins, losses), judge_claim(losses, wins)}
-    assert told in ({AGREES, DIFFERS}, {COMPATIBLE, UNDECIDED}, {UNDECIDED})
+    verdicts = {judge_claim(wins, losses), judge_claim(losses, wins)}
+    assert verdicts in ({AGREES, DIFFERS}, {COMPATIBLE, UNDECIDED}, {UNDECIDED})
 
 
 @given(st.integers(0, 5), st.integers(0, 5))

@@ -25,9 +25,9 @@ def test_what_is_finished_is_not_computed_again(tmp_path):
     assert [next(ending)[0], next(ending)[0]] == ["step 0", "step 1"]
     with pytest.raises(KeyboardInterrupt):
         next(ending)
-    again = list(kept_rows("squares", steps(calls), settings))
+    second_run = list(kept_rows("squares", steps(calls), settings))
     assert calls == [0, 1, 2, 3]
-    assert [row["square"] for _, rows in again for row in rows] == [0, 1, 4, 9]
+    assert [row["square"] for _, rows in second_run for row in rows] == [0, 1, 4, 9]
 
 
 def test_what_is_kept_can_be_shown_alone(tmp_path):
@@ -35,7 +35,7 @@ def test_what_is_kept_can_be_shown_alone(tmp_path):
     only = Settings(tmp_path, keep=tmp_path / "home", kept_only=True)
     assert list(kept_rows("squares", steps(calls), only)) == []
     next(kept_rows("squares", steps(calls), settings))
-    assert [said for said, _ in kept_rows("squares", steps(calls), only)] == ["step 0"]
+    assert [label for label, _ in kept_rows("squares", steps(calls), only)] == ["step 0"]
     assert calls == [0]
 
 
@@ -43,7 +43,7 @@ def test_a_key_is_of_a_study_a_table_and_what_was_asked(tmp_path):
     settings, calls = Settings(tmp_path, keep=tmp_path / "home"), []
     list(kept_rows("squares", steps(calls), settings))
     list(kept_rows("others", steps(calls), settings))
-    other_table = [Step(step.said, step.key, step.compute, step.arguments, "hash") for step in steps(calls)]
+    other_table = [Step(step.label, step.key, step.compute, step.arguments, "hash") for step in steps(calls)]
     list(kept_rows("squares", other_table, settings))
     assert len(calls) == 12
 
@@ -72,12 +72,12 @@ def test_a_pool_is_begun_only_for_what_is_left(tmp_path):
     ],
 )
 def test_a_step_takes_one_thread_however_many_there_are(monkeypatch, module, compute):
-    asked = []
+    n_jobs = []
 
     def run(*arguments, **options):
-        asked.append(options.get("n_jobs"))
+        n_jobs.append(options.get("n_jobs"))
         return Run(*arguments, **options)
 
     monkeypatch.setattr(module, "Run", run)
     compute(load_demo("monks-1"))
-    assert set(asked) == {1}
+    assert set(n_jobs) == {1}

@@ -7,11 +7,11 @@ import pytest
 from alrviz import load_demo
 from reproduction import identities, limit_studies, limits
 from reproduction.items import ITEMS
-from reproduction.tables import covered
+from reproduction.tables import overlap
 
 
-def row(ours, limit, above=False):
-    return {"set": "mine", "method": "m", "quantity": "q", "ours": ours, "limit": limit, "above": above}
+def row(value, limit, is_floor=False):
+    return {"set": "mine", "method": "m", "quantity": "q", "ours": value, "limit": limit, "above": is_floor}
 
 
 def test_a_line_agrees_on_its_side_of_the_limit():
@@ -23,9 +23,9 @@ def test_a_line_agrees_on_its_side_of_the_limit():
     assert limits.limit_seen(table[:0]) == "no figures"
     two = limits.limit_lines("c0", pd.DataFrame([row(1, 2), row(3, 4)]))
     assert limits.limit_seen(two) == "q: 1 of 1 within <= 2, mean 1, worst 1; q: 1 of 1 within <= 4, mean 3, worst 3"
-    shown = limits.limit_points(table)
-    assert shown["paper"].tolist() == [2.0] * 4
-    assert not shown["log"].any()
+    points = limits.limit_points(table)
+    assert points["paper"].tolist() == [2.0] * 4
+    assert not points["log"].any()
 
 
 def test_a_figure_that_is_not_known_is_no_data():
@@ -37,78 +37,81 @@ def test_a_figure_that_is_not_known_is_no_data():
 
 
 def test_figures_of_zero_have_a_place_on_a_logarithmic_axis():
-    shown = limits.limit_points(limits.limit_lines("c0", pd.DataFrame([row(0.0, 1e-12)])))
-    assert (shown["ours"][0], bool(shown["log"][0])) == (1e-17, True)
+    points = limits.limit_points(limits.limit_lines("c0", pd.DataFrame([row(0.0, 1e-12)])))
+    assert (points["ours"][0], bool(points["log"][0])) == (1e-17, True)
 
 
 def test_the_same_model_by_other_names():
-    for one in (*identities.same_tables(load_demo("monks-1")), *identities.no_step(load_demo("mixed-types", 200), 2)):
-        assert one["ours"] <= one["limit"] == 1e-12, one
+    for figure in (
+        *identities.same_tables(load_demo("monks-1")),
+        *identities.no_step(load_demo("mixed-types", 200), 2),
+    ):
+        assert figure["ours"] <= figure["limit"] == 1e-12, figure
 
 
 def test_a_polynomial_kernel_reaches_the_crosses_and_a_linear_one_does_not(monkeypatch):
     rows = identities.polynomial(load_demo("monks-1"))
-    assert [one["method"] for one in rows] == ["order 2", "order 1", "order 0"]
-    assert all(one["ours"] <= one["limit"] for one in rows)
+    assert [figure["method"] for figure in rows] == ["order 2", "order 1", "order 0"]
+    assert all(figure["ours"] <= figure["limit"] for figure in rows)
     whole = np.linalg.eigh
     monkeypatch.setattr(np.linalg, "eigh", lambda gram: whole(np.sqrt(gram) - 1.0))
     assert identities.polynomial(load_demo("monks-1"))[0]["ours"] > 0.1
 
 
-@pytest.mark.parametrize(("dataset", "order", "alpha"), [(load_demo("led", 200), 1, 1e-3), (covered().build(), 2, 0.0)])
+@pytest.mark.parametrize(("dataset", "order", "alpha"), [(load_demo("led", 200), 1, 1e-3), (overlap().build(), 2, 0.0)])
 def test_families_end_at_one_optimum(dataset, order, alpha):
     """Without a penalty too, where the lowest F is reached: every distinct row occurs with every class."""
     rows = identities.one_optimum(dataset, order, alpha)
-    assert {one["set"] for one in rows} == {f"{dataset.name}, n={order}" + ("" if alpha else ", alpha 0")}
-    assert {one["method"] for one in rows} >= {"lr", "alr from one", "alrj"}
-    assert min(one["ours"] for one in rows) == 0.0
-    assert max(one["ours"] for one in rows) <= 1e-8
+    assert {figure["set"] for figure in rows} == {f"{dataset.name}, n={order}" + ("" if alpha else ", alpha 0")}
+    assert {figure["method"] for figure in rows} >= {"lr", "alr from one", "alrj"}
+    assert min(figure["ours"] for figure in rows) == 0.0
+    assert max(figure["ours"] for figure in rows) <= 1e-8
 
 
 @pytest.mark.parametrize(("name", "free"), [("two-moons", 600), ("breast-cancer", 0)])
 def test_dlr_with_weights_of_one_is_naive_bayes_by_hand_where_no_phi_is_held(name, free):
-    (one,) = limit_studies.density_bayes(name)
-    assert one["ours"] <= one["limit"]
-    counted = int(one["method"].split("on ")[1].split()[0])
-    assert counted == free if free else 0 < counted < 569, "rows whose phi is held were left out"
+    (figure,) = limit_studies.density_bayes(name)
+    assert figure["ours"] <= figure["limit"]
+    n_rows = int(figure["method"].split("on ")[1].split()[0])
+    assert n_rows == free if free else 0 < n_rows < 569, "rows whose phi is held were left out"
 
 
 def test_dlr_beats_a_line_where_no_line_helps():
     rows = limit_studies.beats_lr("four-gaussians", 0)
-    assert all(one["ours"] > 30 and one["above"] for one in rows)
+    assert all(figure["ours"] > 30 and figure["above"] for figure in rows)
 
 
 def test_elr_ends_where_lr_does():
-    (one,) = limit_studies.elr_optimum(load_demo("monks-1"))
-    assert one["ours"] <= one["limit"]
+    (figure,) = limit_studies.elr_optimum(load_demo("monks-1"))
+    assert figure["ours"] <= figure["limit"]
 
 
 def test_a_hidden_pair_is_missed_from_below_and_found_by_its_gain():
-    missed, found, worth = limit_studies.twelve_bits(0)
+    missed, present, worth = limit_studies.twelve_bits(0)
     assert (missed["method"], missed["ours"]) == ("hsalr2 mi", 0.0)
-    assert (found["method"], found["ours"]) == ("salr2 gain", 1.0)
+    assert (present["method"], present["ours"]) == ("salr2 gain", 1.0)
     assert worth["ours"] > 5.0
-    lines = limits.limit_lines("salr-4", pd.DataFrame([missed | {"ours": 1.0}, found | {"ours": 0.0}]))
+    lines = limits.limit_lines("salr-4", pd.DataFrame([missed | {"ours": 1.0}, present | {"ours": 0.0}]))
     assert lines["verdict"].tolist() == ["differs", "differs"]
 
 
 def test_every_claim_of_a_kind_says_what_it_is_about():
     for kind in limit_studies.LIMIT_STUDIES:
-        said = [words for words, _, _ in limit_studies._made(kind, quick=True)]
-        assert said, kind
-        assert len(set(said)) == len(said), kind
+        labels = [words for words, _, _ in limit_studies._limit_steps(kind, quick=True)]
+        assert labels, kind
+        assert len(set(labels)) == len(labels), kind
 
 
 @pytest.mark.parametrize("mode", ["paper", "loo"])
 def test_steps_until_bandwidths_stay(mode):
-    (one,) = limit_studies.settles(mode, "three-classes", 0)
-    assert 2 <= one["ours"] <= one["limit"] == 4.0
+    (figure,) = limit_studies.settles(mode, "three-classes", 0)
+    assert 2 <= figure["ours"] <= figure["limit"] == 4.0
 
 
-@pytest.mark.parametrize(("kept", "said"), [(10, "agrees"), (0, "differs"), (7, "compatible"), (3, "undecided")])
-def test_of_random_tables_most_must_keep_to_a_limit(kept, said):
-    rows = [limits.limit_row(f"draw {k}", "dlr paper", "steps", 3.0 if k < kept else 30.0, 4.0) for k in range(10)]
+@pytest.mark.parametrize(("n_kept", "verdict"), [(10, "agrees"), (0, "differs"), (7, "compatible"), (3, "undecided")])
+def test_of_random_tables_most_must_keep_to_a_limit(n_kept, verdict):
+    rows = [limits.limit_row(f"draw {k}", "dlr paper", "steps", 3.0 if k < n_kept else 30.0, 4.0) for k in range(10)]
     (line,) = ITEMS["c15"].table(pd.DataFrame(rows)).to_dict("records")
-    assert (line["verdict"], line["sets"]) == (said, 10)
-    assert line["ours"].startswith(f"{kept} of 10 draws, median ")
-    assert f"{kept} of 10 draws" in ITEMS["c15"].seen(pd.DataFrame([line]))
+    assert (line["verdict"], line["sets"]) == (verdict, 10)
+    assert line["ours"].startswith(f"{n_kept} of 10 draws, median ")
+    assert f"{n_kept} of 10 draws" in ITEMS["c15"].summarize(pd.DataFrame([line]))

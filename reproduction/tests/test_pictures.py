@@ -40,13 +40,13 @@ def test_curves_have_a_panel_a_set_and_a_line_a_method():
         for x in (0, 1, 10, 100)
     ]
     text = curves(pd.DataFrame(lines).assign(x_name="rows", y_name="loss"), "falling")
-    words = [own.text for own in parts(text, "text")]
+    words = [element.text for element in parts(text, "text")]
     assert (words.count("rows →"), words.count("↑ loss")) == (2, 2), "every axis has a name"
     assert len(parts(text, "polyline")) == 4
     spots = [spot.split(",") for spot in parts(text, "polyline")[0].get("points").split()]
-    across = [float(x) for x, _ in spots]
-    assert len(across) == 3, "a log axis has no place for 0"
-    assert across[1] - across[0] == pytest.approx(across[2] - across[1], abs=1.0), "logarithmic"
+    x_values = [float(x) for x, _ in spots]
+    assert len(x_values) == 3, "a log axis has no place for 0"
+    assert x_values[1] - x_values[0] == pytest.approx(x_values[2] - x_values[1], abs=1.0), "logarithmic"
 
 
 def test_a_map_joins_cells_of_one_colour_and_shows_points_of_both_classes():

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import reproduction
-from reproduction.finding_lines import SETS, Over
+from reproduction.finding_lines import SETS, Means
 from reproduction.findings import FINDINGS
 from reproduction.items import ITEMS
 from reproduction.report import FIGURES, write_report
@@ -47,54 +47,54 @@ def test_the_pages_of_the_documentation_are_what_their_tables_say(tmp_path):
 @pytest.mark.parametrize("study", sorted({item.study for item in ITEMS.values() if fits(item.study) is not None}))
 def test_tables_are_what_the_code_makes_of_the_kept_fits(study):
     rows = fits(study)
-    for item in (one for one in ITEMS.values() if one.study == study):
+    for item in (candidate for candidate in ITEMS.values() if candidate.study == study):
         pd.testing.assert_frame_equal(as_text(item.table(rows)), published(item.name), obj=item.name)
 
 
 def test_what_the_findings_compare_stands_in_the_tables_that_they_link():
     """But for what goes with the size of sets and for ratios of ratios, which findings.csv alone has."""
-    lines = {line for finding in FINDINGS for line in finding.lines if isinstance(line, Over)}
+    lines = {line for finding in FINDINGS for line in finding.lines if isinstance(line, Means)}
     compared = [line for line in lines if line.expect in ("less", "like") and " / " not in line.a]
     assert len(compared) > 8
     for line in compared:
-        own, table = line.figures({SETS: fits("sets")}), published(line.item)
-        group = "all sets" if line.on == "all sets" else "little sets"
-        there = table[(table["quantity"] == line.measure) & (table["method"] == f"{line.a} vs {line.b}")]
-        (ours,) = there.loc[there["set"] == group, "ours"].drop_duplicates()
-        assert ours.startswith(f"{own.record}, p "), line
-        assert line.expect == "less" or f"; within a twentieth on {own.near}, p " in ours, line
+        figures, table = line.figures({SETS: fits("sets")}), published(line.item)
+        group = "all sets" if line.set_label == "all sets" else "little sets"
+        lines_of_pair = table[(table["quantity"] == line.measure) & (table["method"] == f"{line.a} vs {line.b}")]
+        (record,) = lines_of_pair.loc[lines_of_pair["set"] == group, "ours"].drop_duplicates()
+        assert record.startswith(f"{figures.record}, p "), line
+        assert line.expect == "less" or f"; within a twentieth on {figures.near}, p " in record, line
 
 
 def test_records_that_findings_call_printed_are_those_of_the_tables():
-    told = 0
+    n_records = 0
     for finding in FINDINGS:
         for record in re.findall(r"printed (\d+/\d+/\d+)", finding.says):
             papers = {paper for line in finding.lines for paper in published(line.item)["paper"]}
             assert any(paper.startswith(f"{record}, p ") for paper in papers), record
-            told += 1
-    assert told
+            n_records += 1
+    assert n_records
 
 
 def pattern(node: ast.expr) -> str:
     """The pattern of a string of the code, with a few words in each of its places; "" of a node that is none."""
     if isinstance(node, ast.JoinedStr):
         return "".join(pattern(part) or PLACE for part in node.values)
-    told = node.value if isinstance(node, ast.Constant) else ""
-    return re.escape(told).replace(r"\{\}", PLACE) if isinstance(told, str) else ""
+    words = node.value if isinstance(node, ast.Constant) else ""
+    return re.escape(words).replace(r"\{\}", PLACE) if isinstance(words, str) else ""
 
 
 def told_by_the_code() -> re.Pattern[str]:
     """What can be put together of the strings of `reproduction`, those of more than six letters."""
     files = Path(reproduction.__path__[0]).glob("*.py")
     nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
-    found = {pattern(node) for node in nodes if isinstance(node, ast.JoinedStr | ast.Constant)}
-    sentence = "|".join(one for one in sorted(found) if len(re.findall("[a-z]", one.replace(PLACE, ""))) > 6)
+    patterns = {pattern(node) for node in nodes if isinstance(node, ast.JoinedStr | ast.Constant)}
+    sentence = "|".join(words for words in sorted(patterns) if len(re.findall("[a-z]", words.replace(PLACE, ""))) > 6)
     return re.compile(f"(?:{sentence})(?:[;,] (?:{sentence}))*")
 
 
 def test_reasons_are_those_that_the_code_tells():
     """Those of tables whose fits are not kept cannot be made anew: a reason that was dropped would stay."""
-    known = told_by_the_code()
+    known_reasons = told_by_the_code()
     for name in (item.name for item in ITEMS.values() if fits(item.study) is None):
-        for told in set(published(name)["reason"]) - {""}:
-            assert known.fullmatch(told), (name, told)
+        for reason in set(published(name)["reason"]) - {""}:
+            assert known_reasons.fullmatch(reason), (name, reason)

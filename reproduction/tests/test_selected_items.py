@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from reproduction.items import ITEMS, STUDIES
-from reproduction.racers import GROWN_SHARES, RACERS, SHARES, chosen
+from reproduction.racers import GROWN_SHARES, RACERS, SHARES, selection_name
 from reproduction.selected_items import SELECTED, along_shares
 from reproduction.sets import COVERTYPE
 from reproduction.settings import Settings
@@ -20,7 +20,7 @@ def figures(sets, **errors):
                 for share in GROWN_SHARES if family == "hsalr" else SHARES:
                     fewer = 0.4 if family == "hsalr" else 1.0
                     figure = {"error": error + (0.06 if share == 0.1 else 0.0), "parameters": 1000 * fewer * share}
-                    lines.append({"set": name, "method": chosen(family, order, score, share), **figure})
+                    lines.append({"set": name, "method": selection_name(family, order, score, share), **figure})
     return pd.DataFrame(lines)
 
 
@@ -33,7 +33,7 @@ def verdicts(name, table):
 
 
 @pytest.mark.parametrize(
-    ("sets", "errors", "expected"),
+    ("sets", "errors", "verdict"),
     [
         (SIX, {"salr_mi": 0.3, "salr_cv": 0.2}, "agrees"),
         (SIX, {"salr_mi": 0.2, "salr_cv": 0.3}, "differs"),
@@ -41,14 +41,14 @@ def verdicts(name, table):
         (SIX, {"salr_mi": 0.3}, "not run"),
     ],
 )
-def test_claim_12_fails_either_way(sets, errors, expected):
-    assert verdicts("c12", figures(sets, **errors)) == [expected] * 2
+def test_claim_12_fails_either_way(sets, errors, verdict):
+    assert verdicts("c12", figures(sets, **errors)) == [verdict] * 2
 
 
-@pytest.mark.parametrize(("error", "expected"), [(0.205, "agrees"), (0.22, "differs")])
-def test_claim_13_wants_far_fewer_parameters_and_a_like_error(error, expected):
+@pytest.mark.parametrize(("error", "verdict"), [(0.205, "agrees"), (0.22, "differs")])
+def test_claim_13_wants_far_fewer_parameters_and_a_like_error(error, verdict):
     table = figures(SIX, salr_mi=0.2, hsalr_mi=error)
-    assert verdicts("c13", table) == ["agrees"] * 6 + [expected] * 6
+    assert verdicts("c13", table) == ["agrees"] * 6 + [verdict] * 6
     table.loc[table["method"].str.startswith("hsalr"), "parameters"] *= 2
     assert verdicts("c13", table)[:6] == ["differs"] * 6
 
@@ -76,7 +76,7 @@ def test_sets_that_are_not_held_have_the_papers_numbers_and_directions():
     susy = lines[lines["set"] == "SUSY"]
     assert susy["paper"].tolist() == [272, 460, 0.1989, 256, 1287, 0.1985, 108, 919, 0.1988]
     assert set(susy["verdict"]) == {"not run"}
-    assert "nan" not in ITEMS["salr-t2"].seen(lines)
+    assert "nan" not in ITEMS["salr-t2"].summarize(lines)
     assert set(susy["reason"]) == {"not held: get it from https://archive.ics.uci.edu/dataset/279"}
     rows = [{"set": "susy", "method": "salr2 mi 0.9", "parameters": 255_000, "train_seconds": 3.0, "error": 0.2}]
     lines = ITEMS["salr-t2"].table(pd.DataFrame(rows))
@@ -87,8 +87,8 @@ def test_a_picture_along_shares_is_of_its_set_alone():
     table = figures((COVERTYPE.name, "other"), salr_mi=0.2, hsalr_mi=0.3)
     points = ITEMS["salr-f7"].points(table)
     assert set(points["panel"]) == {f"{COVERTYPE.name}, n = 3", f"{COVERTYPE.name}, n = 4"}
-    own = points[(points["panel"] == f"{COVERTYPE.name}, n = 3") & (points["method"] == "hsalr mi")]
-    assert own[["x", "y"]].values.tolist() == [[share, 0.3] for share in GROWN_SHARES]
+    points_of_set = points[(points["panel"] == f"{COVERTYPE.name}, n = 3") & (points["method"] == "hsalr mi")]
+    assert points_of_set[["x", "y"]].values.tolist() == [[share, 0.3] for share in GROWN_SHARES]
 
 
 def test_a_panel_of_an_order_has_its_own_alr_and_no_line_of_one_point():
@@ -99,5 +99,5 @@ def test_a_panel_of_an_order_has_its_own_alr_and_no_line_of_one_point():
 
 
 def test_what_is_missing_is_told_and_nothing_is_computed(tmp_path):
-    told = [what for what, _ in STUDIES["selected"](Settings(tmp_path, quick=True))]
-    assert told == ["car: no data", "tic-tac-toe: no data"]
+    labels = [label for label, _ in STUDIES["selected"](Settings(tmp_path, quick=True))]
+    assert labels == ["car: no data", "tic-tac-toe: no data"]

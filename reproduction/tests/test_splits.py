@@ -9,22 +9,22 @@ import pytest
 from alrviz.estimators.peers import PEERS, make_peer
 from reproduction import methods, splits
 from reproduction.settings import Settings
-from reproduction.tests.folders import ABSENT, RING, filled, ring
+from reproduction.tests.folders import MISSING_SET, RING, fill_folder, ring
 
 FAST = ("lr", "svm-rbf")
 
 
 def rows_of(*sets, folder, count=3, jobs=1, names=FAST):
-    told, rows = [], []
-    for what, more in splits.split_rows(sets, names, Settings(folder, jobs=jobs), count):
-        told.append(what)
-        rows += more
-    return told, pd.DataFrame(rows)
+    labels, rows = [], []
+    for label, new_rows in splits.split_rows(sets, names, Settings(folder, jobs=jobs), count):
+        labels.append(label)
+        rows += new_rows
+    return labels, pd.DataFrame(rows)
 
 
 def test_a_row_a_split_and_method(tmp_path):
-    told, rows = rows_of(RING, folder=filled(tmp_path))
-    assert told == [f"ring: split {k} of 3" for k in (1, 2, 3)]
+    labels, rows = rows_of(RING, folder=fill_folder(tmp_path))
+    assert labels == [f"ring: split {k} of 3" for k in (1, 2, 3)]
     assert rows[["split", "method"]].to_numpy().tolist() == [[k, name] for k in range(3) for name in FAST]
     assert rows["accuracy"].between(0, 100).all()
     assert (rows[["train_ms", "classify_ms"]] > 0).all(axis=None)
@@ -35,7 +35,7 @@ def test_a_row_a_split_and_method(tmp_path):
 
 
 def test_the_first_splits_are_the_same_however_many_and_with_more_processes(tmp_path):
-    folder = filled(tmp_path)
+    folder = fill_folder(tmp_path)
     figures = ["split", "method", "accuracy", "auc", "settings"]
     _, three = rows_of(RING, folder=folder)
     _, five = rows_of(RING, folder=folder, count=5, jobs=2)
@@ -43,8 +43,8 @@ def test_the_first_splits_are_the_same_however_many_and_with_more_processes(tmp_
 
 
 def test_a_missing_set_is_told_and_the_next_one_measured(tmp_path):
-    told, rows = rows_of(ABSENT, RING, folder=filled(tmp_path), count=1)
-    assert told == ["absent: no data", "ring: split 1 of 1"]
+    labels, rows = rows_of(MISSING_SET, RING, folder=fill_folder(tmp_path), count=1)
+    assert labels == ["absent: no data", "ring: split 1 of 1"]
     assert "https://example.org/absent" in rows["missing"][0]
     assert rows["missing"][1:].isna().all()
 
@@ -54,14 +54,14 @@ def test_a_method_that_fails_leaves_its_sentence(tmp_path, monkeypatch):
         raise ValueError("planted")
 
     broken = methods.Method("broken", "broken", failing, {})
-    monkeypatch.setattr(splits, "EVERY", {**methods.METHODS, "broken": broken})
-    _, rows = rows_of(RING, folder=filled(tmp_path), count=1, names=("broken", "lr"))
+    monkeypatch.setattr(splits, "ALL_METHODS", {**methods.METHODS, "broken": broken})
+    _, rows = rows_of(RING, folder=fill_folder(tmp_path), count=1, names=("broken", "lr"))
     assert rows["failed"].tolist()[0] == "ValueError: planted"
     assert rows["accuracy"].notna().tolist() == [False, True]
 
 
 def test_an_auc_of_classes_is_that_of_one_threshold(tmp_path):
-    _, rows = rows_of(RING, folder=filled(tmp_path), count=1, names=("lr", "lr, AUC of its classes"))
+    _, rows = rows_of(RING, folder=fill_folder(tmp_path), count=1, names=("lr", "lr, AUC of its classes"))
     ranked, by_class = rows["auc"]
     assert by_class != ranked
     assert rows["accuracy"].nunique() == 1
@@ -71,8 +71,8 @@ def test_the_choice_never_sees_the_test_rows_and_takes_the_best_on_the_held_fift
     table = ring(100)
     X, y = table.drop(columns="class"), table["class"].to_numpy(dtype=object)
     grid = {"model__gamma": (1e-6, 0.5), "model__C": (1e-6, 1.0)}
-    chosen = splits.choose(make_peer("svm-rbf"), grid, X, y, seed=0)
-    assert chosen == {"model__gamma": 0.5, "model__C": 1.0}, "others always say the same class"
+    settings = splits.choose(make_peer("svm-rbf"), grid, X, y, seed=0)
+    assert settings == {"model__gamma": 0.5, "model__C": 1.0}, "others always say the same class"
     grid = {"kernel__gamma": (1e-6, 0.5), "model__C": (1e-6, 1.0)}
     assert splits.choose(make_peer("klr-rbf"), grid, X, y, seed=0) == {"kernel__gamma": 0.5, "model__C": 1.0}
 
@@ -97,7 +97,7 @@ def test_what_is_found_at_a_specificity_is_of_the_rarer_class_whichever_comes_fi
     x = np.r_[np.linspace(0, 1, 160), np.linspace(0, 0.5, 13), np.linspace(2, 3, 27)]
     y = np.where(np.arange(200) < 160, "m", rare).astype(object)
     train, test = np.arange(200)[::2], np.arange(200)[1::2]
-    (row,) = splits.measured(pd.DataFrame({"x": x}), y, ["lr"], train, test, 0)
+    (row,) = splits.measure_split(pd.DataFrame({"x": x}), y, ["lr"], train, test, 0)
     assert row["specificity"] == pytest.approx(0.95)
     assert 0.6 < row["sensitivity"] < 0.8
     assert row["sensitivity"] * 20 == pytest.approx(row["ppv"] * (row["sensitivity"] * 20 + 4))

@@ -14,7 +14,7 @@ from reproduction.settings import Settings
 
 # Small tables are often separable: weights without a penalty grow without end, which is told.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-SAID = (trials.HOLDS, trials.REFUTED, trials.UNDECIDED)
+WORDS = (trials.HOLDS, trials.REFUTED, trials.UNDECIDED)
 
 
 def lines_of(rows):
@@ -22,13 +22,13 @@ def lines_of(rows):
 
 
 def test_of_an_empty_folder_quick_trials_of_made_tables_run_and_the_others_are_no_lines(tmp_path):
-    rows = [row for _, own in trials.trial_rows(Settings(tmp_path, quick=True)) for row in own]
-    measured, missing = [row for row in rows if "limit" in row], {row["set"] for row in rows if "missing" in row}
+    rows = [row for _, trial_rows in trials.trial_rows(Settings(tmp_path, quick=True)) for row in trial_rows]
+    measured_rows, missing = [row for row in rows if "limit" in row], {row["set"] for row in rows if "missing" in row}
     assert missing >= {"spectf", "mushroom", "nursery"}
     lines = lines_of(rows)
-    assert len(lines) == len(measured) == 9
+    assert len(lines) == len(measured_rows) == 9
     assert np.isfinite(lines["ours"].astype(float)).all()
-    assert lines["reason"].str.startswith(SAID).all()
+    assert lines["reason"].str.startswith(WORDS).all()
     assert set(lines["set"]) <= set(trials.REASONS)
     assert lines["method"].str.contains(", 2 draws,").sum() == 2, "of ten in full"
     first = lines[lines["set"] == "c1"]
@@ -39,15 +39,15 @@ def test_of_an_empty_folder_quick_trials_of_made_tables_run_and_the_others_are_n
 def test_quick_trials_are_not_taken_for_full_ones(tmp_path, monkeypatch):
     """A trial that was made quickly must be made again in full."""
 
-    def own(n):
+    def one_row(n):
         return [limit_row("c1", "run", "n", n, 1.0)]
 
-    monkeypatch.setattr(trials, "_trials", lambda quick: [("a trial", own, (1.0 if quick else 2.0,), ())])
-    found = [
+    monkeypatch.setattr(trials, "_trials", lambda quick: [("a trial", one_row, (1.0 if quick else 2.0,), ())])
+    values = [
         [row["ours"] for _, rows in trials.trial_rows(Settings(tmp_path, quick, keep=True)) for row in rows]
         for quick in (True, False, True)
     ]
-    assert found == [[1.0], [2.0], [1.0]]
+    assert values == [[1.0], [2.0], [1.0]]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_quick_trials_are_not_taken_for_full_ones(tmp_path, monkeypatch):
         (trials.grown, ("tic-tac-toe", "monks-1")),
         (trials.on_cuts, ("iris",)),
         (trials.penalised, ("iris",)),
-        (trials.again, ("iris",)),
+        (trials.time_calls, ("iris",)),
         (trials.few_columns, ("breast-cancer",)),
         (partial(trials.ranked, splits=1), ("breast-cancer",)),
     ],
@@ -65,17 +65,17 @@ def test_trials_over_sets_tell_a_reason(trial, names):
     lines = lines_of(trial([load_demo(name) for name in names]))
     assert set(lines["set"]) <= set(trials.REASONS)
     assert np.isfinite(lines["ours"].astype(float)).all()
-    assert lines["reason"].str.startswith(SAID).all()
+    assert lines["reason"].str.startswith(WORDS).all()
 
 
 @pytest.mark.parametrize(
-    ("items", "ours", "says"),
+    ("items", "value", "says"),
     [("c5", 0.4, "holds"), ("c5", 0.6, "refuted"), ("dlr-f4: other rows", 0.4, "undecided"),
      ("dlr-f4: other rows", 0.6, "refuted")],
 )  # fmt: skip
-def test_a_run_that_can_refute_alone_leaves_its_reason_undecided(items, ours, says):
-    (line,) = lines_of([limit_row(items, "a run", "a share", ours, 0.5)]).to_dict("records")
+def test_a_run_that_can_refute_alone_leaves_its_reason_undecided(items, value, says):
+    (line,) = lines_of([limit_row(items, "a run", "a share", value, 0.5)]).to_dict("records")
     assert line["reason"] == f"{says}: {trials.REASONS[items]}"
     (outcome,) = trials.outcomes(pd.DataFrame([line]))[items.partition(":")[0]]
     assert outcome.says == line["reason"]
-    assert outcome.of == items.partition(": ")[2]
+    assert outcome.methods == items.partition(": ")[2]

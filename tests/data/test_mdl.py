@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from alrviz.data.cuts import midpoint, quantile_cuts, smooth_cuts, uniform_cuts
-from alrviz.data.mdl import _best_place, _entropy_table, _piece, mdl_cuts, sorted_entries
+from alrviz.data.mdl import _best_cut_entry, _entropy_table, _piece, mdl_cuts, sorted_entries
 from alrviz.errors import Stopped, TableError
 from alrviz.kernels.cuts import class_weights, merge_levels, scan
 from alrviz.stop import NEVER, StopToken
@@ -61,7 +61,7 @@ def test_of_two_mirror_images_the_first_wins(unit):
         half, weights = np.repeat(rng.permutation(4), 5), rng.integers(1, 1000, 20) * unit
         column = (np.arange(40.0), np.append(half, half[::-1]), 4, np.append(weights, weights[::-1]))
         entries = sorted_entries(*column)
-        place = _best_place(entries, _piece(entries, 0, 40, 4), _entropy_table(entries.weights), NEVER)
+        place = _best_cut_entry(entries, _piece(entries, 0, 40, 4), _entropy_table(entries.weights), NEVER)
         assert place <= 20  # without a tolerance for rounding, about two in five of these come out behind the middle
 
 

@@ -393,6 +393,33 @@ def test_what_cannot_be_read_is_weighed_over_all_rows_and_files(tmp_path, monkey
         model.predict_proba(script.read_rows(tmp_path / "none.csv", model.spec))
 
 
+@pytest.mark.parametrize("second", ["labelled.csv", "typed.parquet"])
+def test_files_of_new_rows_share_only_the_columns_of_the_spec(second, tmp_path):
+    """Each is parsed by itself: with other columns, other marks of numbers, or typed numbers."""
+    dataset = read_table(EUROPEAN.encode(), "class")
+    (tmp_path / "first.csv").write_text("size\n1.107,5\nlarge\n")
+    (tmp_path / "labelled.csv").write_text("class;size\ny;2.215,5\nn;small\n")
+    pd.DataFrame({"size": [2215.5, np.nan], "id": [7, 8]}).to_parquet(tmp_path / "typed.parquet")
+    rows = read_new_rows([tmp_path / "first.csv", tmp_path / second], dataset.spec)
+    np.testing.assert_array_equal(rows.X["size"], [1107.5, np.nan, 2215.5, np.nan])
+    assert rows.unread[1] == ["size=large (not a number)"]
+    assert (3 in rows.unread) == (second == "labelled.csv")
+    (extra,) = {*rows.source_rows} - {"size"}
+    assert rows.source_rows[extra].isna().tolist() == [True, True, False, False]
+    (tmp_path / "other.csv").write_text("length\n1\n")
+    with pytest.raises(TableError, match=r"^other\.csv: no column 'size'"):
+        read_new_rows([tmp_path / "first.csv", tmp_path / "other.csv"], dataset.spec)
+
+
+def test_the_script_opens_a_parquet_file_by_its_path(tmp_path, monkeypatch, script):
+    dataset = read_table(parquet(range(ROWS)), "class")
+    saved(NaiveBayesClassifier(), dataset, tmp_path / "model.zip")
+    (tmp_path / "rows.parquet").write_bytes(parquet(range(3)))
+    monkeypatch.setattr(script, "load_bytes", lambda *_: pytest.fail("the file is read beside the table"))
+    model = script.Model(tmp_path / "model.zip")
+    assert len(model.predict_proba(script.read_rows(tmp_path / "rows.parquet", model.spec))) == 3
+
+
 def test_the_script_names_what_it_does_not_read_and_how_to_convert_it(tmp_path, capsys, script):
     table = columns_of(("a", ["1", "2"]), ("b", ["x", "y"]))
     dataset = read_table(table.of(range(ROWS)))

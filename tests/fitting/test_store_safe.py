@@ -60,14 +60,19 @@ def seen(folder, study, race):
 
 
 @posix
-def test_what_is_kept_is_its_users_alone(tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_open", [False, True])
+def test_what_is_kept_is_its_users_alone(is_open, tmp_path, monkeypatch):
+    """A folder that exists keeps its mode; files that are made in it are closed all the same."""
     folder = tmp_path / "home"
     monkeypatch.setenv("ALRVIZ_HOME", str(folder))
+    if is_open:
+        folder.mkdir()
+        folder.chmod(0o755)
     before = os.umask(0o022)
     try:
         store, *_ = filled(folder)
         assert set(modes(folder)) == {"home", "runs.sqlite", "runs.sqlite-wal", "runs.sqlite-shm"}
-        assert modes(folder).pop("home") == 0o700
+        assert modes(folder).pop("home") == (0o755 if is_open else 0o700)
         assert {mode for name, mode in modes(folder).items() if name != "home"} == {0o600}
         store.close()
     finally:

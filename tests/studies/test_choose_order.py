@@ -73,8 +73,8 @@ def planted():
         for place, task in enumerate(study.tasks):
             order = study.about(task.racer)["order"]
             value = losses[order][task.split.fold] if order in losses else None
-            row = {"outcome": "converged", "sentence": "", "log_loss": value, "error": np.nan, "test_rows": 20}
-            row |= {"train_rows": 80, "parameters": 10.0 ** (order + 1), "train_seconds": 1.0}
+            row = {"outcome": "converged", "sentence": "", "log_loss": value, "test_rows": 20, "train_rows": 80}
+            row |= {"parameters": 10.0 ** (order + 1), "train_seconds": 1.0}
             study._results[place] = Result([row])
             if value is None:
                 study._results[place] = Result([{"outcome": "failed", "sentence": "too large"}], b"", "failed")
@@ -89,6 +89,7 @@ def test_the_rule_by_hand(planted):
     lines = study.summary()
     assert lines.log_loss.tolist() == pytest.approx([0.69, 0.40, 0.396])
     assert lines.wins.tolist()[1:] == [5, 2]
+    assert lines.error.isna().all(), "no fit has counted its errors"
     assert lines.gain[2] == pytest.approx(0.004)
     assert lines.gain_se[2] == pytest.approx(corrected_error(one - two, 20, 80))
     assert lines.gain_se[2] == pytest.approx(0.00367, abs=1e-5)

@@ -73,6 +73,25 @@ def test_a_process_that_died_while_it_waited_is_not_taken_and_no_row_is_written_
     assert [name for name in written if name.startswith("alrviz")] == []
 
 
+def test_a_process_that_cannot_start_is_tried_once(monkeypatch):
+    attempts = []
+
+    class Broken:
+        def __init__(self, **_):
+            assert not attempts, "another attempt"
+            attempts.append(self)
+
+        def submit(self, *_):
+            raise BrokenProcessPool("no memory")
+
+    monkeypatch.setattr(workers, "_idle", deque())
+    monkeypatch.setattr("joblib.externals.loky.ProcessPoolExecutor", Broken)
+    study = small(RECIPES[:1], rounds=1)
+    slot = workers._Process({key: TableTransfer.of(dataset) for key, dataset in study.datasets.items()})
+    assert slot.compute(study.tasks[0]).failed
+    assert len(attempts) == 1
+
+
 def test_a_cell_under_way_here_is_given_the_token(monkeypatch):
     given, stop = [], StopToken()
     monkeypatch.setattr(workers, "compute", lambda task, table, token: given.append(token))

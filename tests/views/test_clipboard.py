@@ -22,9 +22,17 @@ def test_the_share_box_holds_the_whole_address(search, monkeypatch):
     assert page_url("race/abc") == "http://192.168.1.7:5006/alrviz/race/abc"
 
 
+@pytest.mark.parametrize("address", ["https://host/lab/", "https://host/lab"])
+@pytest.mark.parametrize("ending", ["", "?data=led", "#top"])
+def test_the_pages_own_address_keeps_its_final_slash(address, ending, monkeypatch):
+    monkeypatch.setattr(type(pn.state), "location", SimpleNamespace(href=address + ending))
+    assert page_url() == address
+
+
 def test_a_page_without_an_address_keeps_the_link(monkeypatch):
     monkeypatch.setattr(type(pn.state), "location", None)
     assert page_url("race/abc") == "race/abc"
+    assert page_url() == ""
 
 
 @pytest.mark.parametrize(

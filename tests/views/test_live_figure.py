@@ -14,7 +14,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.picture import Picture
 from alrviz.studies.race.recorded import read_recorded, record
 from alrviz.views.core.live_figure import LiveFigure, feed
-from alrviz.views.core.trace_reader import RaceReader
+from alrviz.views.core.trace_reader import Racer, RaceReader
 from alrviz.views.race import race_view
 from alrviz.views.race.race_view import RaceView
 from tests.races import ByHand, a_step
@@ -149,6 +149,15 @@ def test_a_lead_that_drops_again_has_still_proved_that_nll_falls_to_zero():
     assert view.picture.pane.object.yaxis[0].axis_label.endswith("log scale")
     assert "0.01" in view.side.object
     assert "1 %" not in view.side.object
+
+
+def test_a_tick_without_news_summarises_no_racer(monkeypatch):
+    race, view = pressed()
+    race.take(3)
+    pump(view, 5)
+    monkeypatch.setattr(Racer, "summary", lambda *_: pytest.fail("a summary reads the whole trace"))
+    assert not view.player.reader.to_zero
+    assert view.player.reader.pull() == 0
 
 
 def test_the_outcome_separated_turns_the_axis_though_no_step_came_with_it():

@@ -28,8 +28,8 @@ class Cloud:
 
     def draw(self, rows: int, rng: np.random.Generator) -> np.ndarray:
         """Return points (rows, 2), the same number from each centre up to a remainder."""
-        start = rng.integers(len(self.centres))
-        indices = (start + np.arange(rows) * len(self.centres) // max(rows, 1)) % len(self.centres)
+        first_centre = rng.integers(len(self.centres))
+        indices = (first_centre + np.arange(rows) * len(self.centres) // max(rows, 1)) % len(self.centres)
         return self.centres[indices] + self.spreads[indices] * rng.normal(size=(rows, 2))
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
@@ -68,10 +68,10 @@ RINGS = (arc("inner", (0, 0), 1, 0, 2 * np.pi, 0.35), arc("outer", (0, 0), 2, 0,
 
 def draw(clouds: tuple[Cloud, ...], rows: int, rng: np.random.Generator) -> pd.DataFrame:
     """Return points of these classes, each with its rounded share of the rows, in random order."""
-    ends = np.rint(rows * np.cumsum([part.share for part in clouds])).astype(int)
-    counts = np.diff(ends, prepend=0)
-    points = np.vstack([part.draw(count, rng) for part, count in zip(clouds, counts, strict=True)])
-    classes = np.repeat(np.array([part.label for part in clouds], dtype=object), counts)
+    row_ends = np.rint(rows * np.cumsum([class_cloud.share for class_cloud in clouds])).astype(int)
+    counts = np.diff(row_ends, prepend=0)
+    points = np.vstack([class_cloud.draw(count, rng) for class_cloud, count in zip(clouds, counts, strict=True)])
+    classes = np.repeat(np.array([class_cloud.label for class_cloud in clouds], dtype=object), counts)
     order = rng.permutation(rows)
     frame = pd.DataFrame(points[order].round(3), columns=COLUMNS)
     return frame.assign(**{"class": classes[order]})
@@ -80,5 +80,8 @@ def draw(clouds: tuple[Cloud, ...], rows: int, rng: np.random.Generator) -> pd.D
 def truth(clouds: tuple[Cloud, ...], frame: pd.DataFrame) -> np.ndarray:
     """Return p(class | x1, x2) of every row, (N, C), the classes sorted by their labels."""
     x = frame[COLUMNS].to_numpy(dtype=float)
-    sorted_clouds = sorted(clouds, key=lambda part: part.label)
-    return softmax(np.column_stack([np.log(part.share) + part.log_density(x) for part in sorted_clouds]), axis=1)
+    sorted_clouds = sorted(clouds, key=lambda class_cloud: class_cloud.label)
+    return softmax(
+        np.column_stack([np.log(class_cloud.share) + class_cloud.log_density(x) for class_cloud in sorted_clouds]),
+        axis=1,
+    )

@@ -27,7 +27,7 @@ HANDS = (
 
 def tic_tac_toe() -> pd.DataFrame:
     """Return every board at which a game can end (x begins); the class is whether x has won."""
-    ends: dict[str, bool] = {}
+    x_won_by_board: dict[str, bool] = {}
     visited: set[str] = set()
 
     def play(board: str, player: str) -> None:
@@ -36,24 +36,24 @@ def tic_tac_toe() -> pd.DataFrame:
         visited.add(board)
         won = next((board[a] for a, b, c in _LINES if board[a] != "b" and board[a] == board[b] == board[c]), None)
         if won or "b" not in board:
-            ends[board] = won == "x"
+            x_won_by_board[board] = won == "x"
             return
         for square in range(9):
             if board[square] == "b":
                 play(board[:square] + player + board[square + 1 :], "o" if player == "x" else "x")
 
     play("b" * 9, "x")
-    boards = sorted(ends, reverse=True)
+    boards = sorted(x_won_by_board, reverse=True)
     frame = pd.DataFrame([list(board) for board in boards], columns=_SQUARES, dtype=object)
-    return frame.assign(**{"class": ["positive" if ends[board] else "negative" for board in boards]})
+    return frame.assign(**{"class": ["positive" if x_won_by_board[board] else "negative" for board in boards]})
 
 
 def balance_scale() -> pd.DataFrame:
     """Return every pair of weights and distances 1 to 5, and the side that goes down: L, R, or B for balance."""
     names = ["left_weight", "left_distance", "right_weight", "right_distance"]
     frame = pd.DataFrame(list(product(range(1, 6), repeat=4)), columns=names)
-    turn = frame.left_weight * frame.left_distance - frame.right_weight * frame.right_distance
-    return frame.assign(**{"class": np.array(["B", "L", "R"], dtype=object)[np.sign(turn)]})
+    torque = frame.left_weight * frame.left_distance - frame.right_weight * frame.right_distance
+    return frame.assign(**{"class": np.array(["B", "L", "R"], dtype=object)[np.sign(torque)]})
 
 
 def monks(problem: int) -> pd.DataFrame:

@@ -31,13 +31,15 @@ def led24(rows: int, rng: np.random.Generator) -> pd.DataFrame:
 
 def waveform(rows: int, rng: np.random.Generator) -> pd.DataFrame:
     """Return mixtures of two of three triangular waves at 21 places, with normal noise (Breiman et al. 1984)."""
-    places = np.arange(1, 22)
-    waves = np.maximum(6 - np.abs(places - np.array([[11], [15], [7]])), 0)
-    first, second = np.array([0, 0, 1]), np.array([1, 2, 2])
+    positions = np.arange(1, 22)
+    waves = np.maximum(6 - np.abs(positions - np.array([[11], [15], [7]])), 0)
+    first_waves, second_waves = np.array([0, 0, 1]), np.array([1, 2, 2])
     classes = rng.integers(0, 3, rows)
-    share = rng.random((rows, 1))
-    values = share * waves[first[classes]] + (1 - share) * waves[second[classes]] + rng.normal(size=(rows, 21))
-    frame = pd.DataFrame(values.round(2), columns=[f"x{place}" for place in places])
+    weight = rng.random((rows, 1))
+    values = (
+        weight * waves[first_waves[classes]] + (1 - weight) * waves[second_waves[classes]] + rng.normal(size=(rows, 21))
+    )
+    frame = pd.DataFrame(values.round(2), columns=[f"x{position}" for position in positions])
     return frame.assign(**{"class": classes.astype(str)})
 
 

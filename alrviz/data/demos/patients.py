@@ -21,8 +21,8 @@ MISSING = 0.1  # share of missing pressures, independent of their values
 
 def age_risk(age: np.ndarray) -> np.ndarray:
     """Return the part (N,) of the score due to age (N,) in years: high at birth, lowest near 29, highest near 68."""
-    newborn, old = np.exp(-((age / 12) ** 2)), np.exp(-(((age - 68) / 16) ** 2))
-    return -2.0 + 3.2 * newborn + 4.0 * old
+    newborn, elderly = np.exp(-((age / 12) ** 2)), np.exp(-(((age - 68) / 16) ** 2))
+    return -2.0 + 3.2 * newborn + 4.0 * elderly
 
 
 def age_score(frame: pd.DataFrame) -> np.ndarray:

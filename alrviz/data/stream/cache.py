@@ -44,12 +44,12 @@ class Chunk(NamedTuple):
     y: NDArray[np.int32]
 
 
-class _Place(NamedTuple):
+class _ChunkLocation(NamedTuple):
     """The position of a chunk in the file."""
 
-    offset: int
-    rows: int
-    checksum: int
+    offset: int  # in bytes
+    rows: int  # number of rows
+    checksum: int  # CRC-32 of the bytes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +68,7 @@ class CodeCache:
     facts: Mapping[str, Any]
     n_columns: int
     dtypes: tuple[str, str]
-    parts: Mapping[str, tuple[_Place, ...]]
+    parts: Mapping[str, tuple[_ChunkLocation, ...]]
 
     def __repr__(self) -> str:
         rows = ", ".join(f"{self.n_rows(part):,} rows to {part}" for part in self.parts)
@@ -76,7 +76,7 @@ class CodeCache:
 
     def n_rows(self, part: str) -> int:
         """Return the number of rows of a part."""
-        return sum(place.rows for place in self.parts.get(part, ()))
+        return sum(location.rows for location in self.parts.get(part, ()))
 
     def chunks(self, part: str, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterator[Chunk]:
         """Yield the chunks of a part, in the file's order or in `order`; the next ones are read ahead.
@@ -84,8 +84,8 @@ class CodeCache:
         Raises:
             TableError: a checksum does not match; the file is removed.
         """
-        places = self.parts.get(part, ())
-        selected = [places[k] for k in (range(len(places)) if order is None else order)]
+        locations = self.parts.get(part, ())
+        selected = [locations[k] for k in (range(len(locations)) if order is None else order)]
         queue: Queue[Chunk | BaseException] = Queue(maxsize=2)
         is_closed = threading.Event()
 
@@ -93,10 +93,10 @@ class CodeCache:
             try:
                 with self.path.open("rb") as file:
                     os.utime(self.path)
-                    for place in selected:
+                    for location in selected:
                         if is_closed.is_set():
                             return
-                        queue.put(self._read(file, place))
+                        queue.put(self._read_chunk(file, location))
             except FileNotFoundError:
                 queue.put(TableFileError(f"the codes kept in {os.fspath(self.path)!r} are gone; run it again"))
             except BaseException as error:
@@ -131,21 +131,24 @@ class CodeCache:
             return Chunk(np.empty((self.n_columns, 0), self.dtypes[0]), np.empty(0, np.int32))
         return Chunk(np.concatenate([c.codes for c in chunks], axis=1), np.concatenate([c.y for c in chunks]))
 
-    def _read(self, file: BinaryIO, place: _Place) -> Chunk:
-        codes, classes = map(np.dtype, self.dtypes)
-        size = place.rows * (self.n_columns * codes.itemsize + classes.itemsize)
-        file.seek(place.offset)
-        data = bytearray(size)
-        if file.readinto(data) != size or zlib.crc32(data) != place.checksum:  # type: ignore[attr-defined]
+    def _read_chunk(self, file: BinaryIO, location: _ChunkLocation) -> Chunk:
+        """Return the chunk at a location; if its checksum does not match, remove the file and raise `TableError`."""
+        code_dtype, class_dtype = map(np.dtype, self.dtypes)
+        n_bytes = location.rows * (self.n_columns * code_dtype.itemsize + class_dtype.itemsize)
+        file.seek(location.offset)
+        data = bytearray(n_bytes)
+        if file.readinto(data) != n_bytes or zlib.crc32(data) != location.checksum:  # type: ignore[attr-defined]
             with suppress(OSError):
                 self.path.unlink()
             raise TableError(
-                f"the stored codes {os.fspath(self.path)!r} are damaged (at byte {place.offset:,}); the file was "
+                f"the stored codes {os.fspath(self.path)!r} are damaged (at byte {location.offset:,}); the file was "
                 "removed: run it again, and the table is encoded again"
             )
-        end = place.rows * self.n_columns * codes.itemsize
-        codes_of_chunk = np.frombuffer(data, codes, place.rows * self.n_columns).reshape(self.n_columns, place.rows)
-        return Chunk(codes_of_chunk, np.frombuffer(data, classes, place.rows, end).astype(np.int32))
+        n_code_bytes = location.rows * self.n_columns * code_dtype.itemsize
+        codes_of_chunk = np.frombuffer(data, code_dtype, location.rows * self.n_columns).reshape(
+            self.n_columns, location.rows
+        )
+        return Chunk(codes_of_chunk, np.frombuffer(data, class_dtype, location.rows, n_code_bytes).astype(np.int32))
 
 
 def open_cache(path: Path) -> CodeCache | None:
@@ -154,13 +157,16 @@ def open_cache(path: Path) -> CodeCache | None:
         with path.open("rb") as file:
             if file.read(len(_MAGIC)) != _MAGIC:
                 return None
-            end = file.seek(-len(_MAGIC) - 8, os.SEEK_END)
-            size = int.from_bytes(file.read(8), "little")
-            if file.read() != _MAGIC or size > end:
+            description_end = file.seek(-len(_MAGIC) - 8, os.SEEK_END)
+            description_bytes = int.from_bytes(file.read(8), "little")
+            if file.read() != _MAGIC or description_bytes > description_end:
                 return None
-            file.seek(end - size)
-            state = json.loads(file.read(size))
-            parts = {name: tuple(_Place(*place) for place in places) for name, places in state["parts"].items()}
+            file.seek(description_end - description_bytes)
+            state = json.loads(file.read(description_bytes))
+            parts = {
+                name: tuple(_ChunkLocation(*location) for location in locations)
+                for name, locations in state["parts"].items()
+            }
             os.utime(path)  # `keep_quota` removes the least recently used
             return CodeCache(path, state["facts"], state["columns"], tuple(state["dtypes"]), parts)
     except (OSError, ValueError, KeyError, TypeError):
@@ -172,7 +178,7 @@ class CacheWriter:
 
     def __init__(self, path: Path, n_columns: int, dtypes: tuple[str, str]):
         self._path, self._n_columns, self._dtypes = path, n_columns, dtypes
-        self._parts: dict[str, list[_Place]] = {}
+        self._parts: dict[str, list[_ChunkLocation]] = {}
         self._draft = path.with_name(f"{path.stem}.{uuid4().hex}.part")
         try:
             make_private_folder(path.parent)
@@ -185,16 +191,16 @@ class CacheWriter:
     def add(self, part: str, codes: NDArray[np.unsignedinteger], y: NDArray[np.integer]) -> None:
         """Write a chunk of a part: codes (a, n) and y (n,)."""
         data = np.ascontiguousarray(codes, self._dtypes[0]).tobytes() + y.astype(self._dtypes[1]).tobytes()
-        place = _Place(self._file.tell(), len(y), zlib.crc32(data))
+        location = _ChunkLocation(self._file.tell(), len(y), zlib.crc32(data))
         self._write(data)
-        self._parts.setdefault(part, []).append(place)
+        self._parts.setdefault(part, []).append(location)
 
     def close(self, facts: Mapping[str, Any]) -> CodeCache:
         """Write the description, rename the file, and return the cache."""
-        parts = {name: list(map(list, places)) for name, places in self._parts.items()}
+        parts = {name: list(map(list, locations)) for name, locations in self._parts.items()}
         state = {"facts": dict(facts), "columns": self._n_columns, "dtypes": self._dtypes, "parts": parts}
-        data = json.dumps(state).encode()
-        self._write(data + len(data).to_bytes(8, "little") + _MAGIC)
+        description = json.dumps(state).encode()
+        self._write(description + len(description).to_bytes(8, "little") + _MAGIC)
         try:
             self._file.flush()
             os.fsync(self._file.fileno())
@@ -222,9 +228,10 @@ class CacheWriter:
 def write_error(folder: Path, error: OSError) -> TableFileError:
     """Return the error for a folder that cannot be written to, with the free space if none is left."""
     if error.errno == errno.ENOSPC:
-        free = size_text(shutil.disk_usage(folder).free)
+        free_text = size_text(shutil.disk_usage(folder).free)
         return TableFileError(
-            f"no space is left for the codes in {os.fspath(folder)!r} ({free} free); make some, or say another folder "
+            f"no space is left for the codes in {os.fspath(folder)!r} ({free_text} free); make some, or say another "
+            f"folder "
             "(cache=, --cache)"
         )
     return TableFileError(
@@ -237,12 +244,12 @@ def keep_quota(newest: Path, quota: int = QUOTA_BYTES) -> None:
 
     Caches that were used in the last hour are kept.
     """
-    time_now, total = time.time(), 0
+    time_now, total_bytes = time.time(), 0
     files = [(file, file.stat()) for file in newest.parent.iterdir()]
     for file, stat in sorted(files, key=lambda entry: entry[1].st_mtime, reverse=True):
         if file.suffix == SUFFIX:
-            total += stat.st_size
-            if total > quota and file != newest and time_now - stat.st_mtime > IN_USE_SECONDS:
+            total_bytes += stat.st_size
+            if total_bytes > quota and file != newest and time_now - stat.st_mtime > IN_USE_SECONDS:
                 file.unlink(missing_ok=True)
         elif time_now - stat.st_mtime > ABANDONED_SECONDS and file.suffix == ".part":
             file.unlink(missing_ok=True)

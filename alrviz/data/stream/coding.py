@@ -46,9 +46,9 @@ class Coding:
     source: Source
     features: tuple[ColumnSpec, ...]
     target: ColumnSpec
-    unreadable: str
+    unreadable: str  # "error" or "missing", see `open_table`
     encoder: Encoder
-    holdout: float
+    holdout: float  # share of the rows
     seed: int
 
 
@@ -66,7 +66,7 @@ def code_table(
         for batch in coding.source.batches(stop):
             spool.add(batch)
             progress("reading", batch.first + batch.n_rows)
-        return _encoded(coding, spool, path, facts, progress, stop)
+        return _encode_rows(coding, spool, path, facts, progress, stop)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -88,17 +88,17 @@ class _Spool:
 
     def add(self, batch: Batch) -> None:
         """Parse the rows of a batch and append them to the files."""
-        y = self._coded(batch, self.coding.target, self.classes)
+        y = self._level_numbers(batch, self.coding.target, self.classes)
         if len(self.classes) > np.iinfo(np.int16).max:
             raise TableError(f"column {self.coding.target.source!r} has more than {np.iinfo(np.int16).max:,} classes")
         self._y.append(y.astype(np.int16))
         for feature, levels, path in zip(self.coding.features, self.levels, self._paths, strict=True):
             values: NDArray[Any]
             if levels is None:
-                values, bad = parse_column(source_cells(batch.columns[feature.source]), feature)
-                self._check(batch, feature, bad)
+                values, is_unreadable = parse_column(source_cells(batch.columns[feature.source]), feature)
+                self._check_readable(batch, feature, is_unreadable)
             else:
-                values = self._coded(batch, feature, levels)
+                values = self._level_numbers(batch, feature, levels)
             try:
                 with path.open("ab") as file:
                     values.tofile(file)
@@ -113,63 +113,65 @@ class _Spool:
 
     def column(self, j: int, begin: int = 0, end: int | None = None) -> NDArray[Any]:
         """Return rows begin .. end - 1 of a column."""
-        kind = np.dtype(np.float64 if self.levels[j] is None else np.int32)
+        dtype = np.dtype(np.float64 if self.levels[j] is None else np.int32)
         end = self.n_rows if end is None else end
-        return np.fromfile(self._paths[j], kind, end - begin, offset=begin * kind.itemsize)
+        return np.fromfile(self._paths[j], dtype, end - begin, offset=begin * dtype.itemsize)
 
-    def _coded(self, batch: Batch, feature: ColumnSpec, levels: _Levels) -> NDArray[np.int32]:
+    def _level_numbers(self, batch: Batch, feature: ColumnSpec, levels: _Levels) -> NDArray[np.int32]:
         """Return the level number of each row; each distinct text is parsed once."""
         text = as_text(batch.columns[feature.source])
-        places = text.codes
-        values, bad = feature.parse_texts(text.levels)
+        text_codes = text.codes
+        values, is_unreadable = feature.parse_texts(text.levels)
         codes = [-1 if value is None else levels.setdefault(value, len(levels)) for value in values]
-        numbers = np.array([*codes, -1], np.int32)
-        if bad.any():
-            self._check(batch, feature, np.append(bad, False)[places])
-        return numbers[places].astype(np.int32, copy=False)
+        level_numbers = np.array([*codes, -1], np.int32)
+        if is_unreadable.any():
+            self._check_readable(batch, feature, np.append(is_unreadable, False)[text_codes])
+        return level_numbers[text_codes].astype(np.int32, copy=False)
 
-    def _check(self, batch: Batch, feature: ColumnSpec, bad: NDArray[np.bool_]) -> None:
-        if not bad.any():
+    def _check_readable(self, batch: Batch, feature: ColumnSpec, is_unreadable: NDArray[np.bool_]) -> None:
+        """Raise `TableError` for the first unreadable row of a batch, or count such rows as missing."""
+        if not is_unreadable.any():
             return
         if self.coding.unreadable == "missing":
-            self.unread[feature.source] += int(bad.sum())
+            self.unread[feature.source] += int(is_unreadable.sum())
             return
-        row = int(bad.argmax())
+        first_row = int(is_unreadable.argmax())
         text = as_text(batch.columns[feature.source])
-        value = short(text.levels[int(text.codes[row])].as_py())
+        value = short(text.levels[int(text.codes[first_row])].as_py())
         raise TableError(
-            f"column {feature.source!r} holds {value} in row {batch.first + row + 1:,} ({batch.path.name!r}), which is "
+            f"column {feature.source!r} holds {value} in row {batch.first + first_row + 1:,} ({batch.path.name!r}), "
+            f"which is "
             f"not {feature.value_description}, as in the sampled rows. Pass its kind, such as categorical, or "
             "unreadable='missing' (--unreadable missing) to count such values as missing"
         )
 
 
-def _encoded(
+def _encode_rows(
     coding: Coding, spool: _Spool, path: Path, facts: dict[str, Any], progress: Progress, stop: StopToken
 ) -> CodeCache:
     """Learn levels and cuts on the training rows, and write the codes of all rows with a class."""
-    y, test, labels = _split(coding, spool)
-    train = (y >= 0) & ~test
-    _, moved_rows = validation_rows(np.where(train, y, np.int16(-1)), coding.seed)
-    train_y = y[train] if None in spool.levels else y[:0]  # only cuts of numeric columns need classes
+    y, is_test, labels = _split(coding, spool)
+    is_train = (y >= 0) & ~is_test
+    _, moved_rows = validation_rows(np.where(is_train, y, np.int16(-1)), coding.seed)
+    train_y = y[is_train] if None in spool.levels else y[:0]  # only cuts of numeric columns need classes
     weights = np.broadcast_to(1.0, train_y.shape)
     encoder, columns, undivided = coding.encoder, [], []
     for j, feature in enumerate(coding.features):
         stop.check()
         progress(f"learning {feature.name!r}", spool.n_rows)
-        values = spool.column(j)[train] if spool.levels[j] is None else _training_levels(spool, j, train)
-        series = _series(feature, spool.levels[j], values)
+        values = spool.column(j)[is_train] if spool.levels[j] is None else _training_levels(spool, j, is_train)
+        series = _column_series(feature, spool.levels[j], values)
         column = encoder.code_column(series, feature.name, feature.kind, train_y, labels, weights, stop)
         undivided += [feature.name] * encoder.lacks_cuts(column, series)
         columns.append(column)
     encoder.take(columns, labels, undivided)
     lookups = [
-        None if levels is None else _lookup(levels, column)
+        None if levels is None else _codes_by_level(levels, column)
         for levels, column in zip(spool.levels, columns, strict=True)
     ]
     kinds = code_dtype(encoder.levels_), code_dtype(np.array([len(labels)]))
-    parts = {"train": train, "test": test & (y >= 0)}
-    shuffled = {name: _Shuffled(spool.folder / name, int(rows.sum()), kinds) for name, rows in parts.items()}
+    mask_by_part = {"train": is_train, "test": is_test & (y >= 0)}
+    shuffled = {name: _Shuffled(spool.folder / name, int(mask.sum()), kinds) for name, mask in mask_by_part.items()}
     for begin in range(0, spool.n_rows, splits.CHUNK):
         stop.check()
         end = min(begin + splits.CHUNK, spool.n_rows)
@@ -178,18 +180,20 @@ def _encoded(
             values = spool.column(j, begin, end)
             codes[j] = column.transform(pd.Series(values)) if lookup is None else lookup[values]
         hashes = row_hash(begin, end - begin, coding.seed + SHUFFLE_SEED)
-        positions = np.flatnonzero((moved_rows >= begin) & (moved_rows < end))
-        hashes[moved_rows[positions] - begin] = np.uint64(2**64 - 1 - len(moved_rows)) + positions.astype(np.uint64)
-        for name, rows in parts.items():
-            part_rows_in_chunk = np.flatnonzero(rows[begin:end])
+        moved_positions = np.flatnonzero((moved_rows >= begin) & (moved_rows < end))
+        hashes[moved_rows[moved_positions] - begin] = np.uint64(2**64 - 1 - len(moved_rows)) + moved_positions.astype(
+            np.uint64
+        )
+        for name, mask in mask_by_part.items():
+            part_rows_in_chunk = np.flatnonzero(mask[begin:end])
             shuffled[name].add(
                 np.take(codes, part_rows_in_chunk, axis=1), y[begin:end][part_rows_in_chunk], hashes[part_rows_in_chunk]
             )
         progress("encoding", end)
     writer = CacheWriter(path, len(columns), (kinds[0].name, kinds[1].name))
     try:
-        for name, rows_of in shuffled.items():
-            for chunk, chunk_y in rows_of.chunks():
+        for name, rows_of_part in shuffled.items():
+            for chunk, chunk_y in rows_of_part.chunks():
                 stop.check()
                 writer.add(name, chunk, chunk_y)
         facts |= {"encoder": encoder.to_dict(), "lost": list(encoder.lost_), "dropped": int((y < 0).sum())}
@@ -199,14 +203,14 @@ def _encoded(
         raise
 
 
-def _training_levels(spool: _Spool, j: int, train: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _training_levels(spool: _Spool, j: int, is_train: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Return the distinct levels of a column's training rows, -1 included if a value is missing."""
     levels = spool.levels[j]
     assert levels is not None
     occurs = np.zeros(len(levels) + 1, bool)
     for begin in range(0, spool.n_rows, splits.CHUNK):
         end = min(begin + splits.CHUNK, spool.n_rows)
-        occurs[spool.column(j, begin, end)[train[begin:end]] + 1] = True
+        occurs[spool.column(j, begin, end)[is_train[begin:end]] + 1] = True
     return np.flatnonzero(occurs) - 1
 
 
@@ -221,33 +225,33 @@ class _Shuffled:
     def add(self, codes: NDArray[np.unsignedinteger], y: NDArray[np.integer], hashes: NDArray[np.uint64]) -> None:
         """Distribute rows: codes (a, m), classes (m,) and hashes (m,)."""
         self._columns = len(codes)
-        goal = chunk_of(hashes, len(self._pieces)).astype(np.min_scalar_type(len(self._pieces)))
-        order = np.argsort(goal, kind="stable")
-        ends = np.cumsum(np.bincount(goal, minlength=len(self._pieces)))
+        file_of_row = chunk_of(hashes, len(self._pieces)).astype(np.min_scalar_type(len(self._pieces)))
+        order = np.argsort(file_of_row, kind="stable")
+        ends = np.cumsum(np.bincount(file_of_row, minlength=len(self._pieces)))
         codes, y, hashes = np.take(codes, order, axis=1), y[order].astype(self._kinds[1]), hashes[order]
-        for k, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
+        for file_number, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
             if end > begin:
                 piece = slice(begin, end)
-                self._pieces[k].append(end - begin)
+                self._pieces[file_number].append(end - begin)
                 try:
-                    with self._file(k).open("ab") as file:
+                    with self._file(file_number).open("ab") as file:
                         file.write(codes[:, piece].tobytes() + y[piece].tobytes() + hashes[piece].tobytes())
                 except OSError as error:
                     raise write_error(self._path.parent, error) from error
 
     def chunks(self) -> Iterator[tuple[NDArray[np.unsignedinteger], NDArray[np.integer]]]:
         """Yield codes and classes of each file, in the order of the hashes, and remove the file."""
-        for k, pieces in enumerate(self._pieces):
+        for file_number, pieces in enumerate(self._pieces):
             if not pieces:
                 continue
             codes, classes, hashes = list[NDArray[Any]](), list[NDArray[Any]](), list[NDArray[np.uint64]]()
-            with self._file(k).open("rb") as file:
-                for m in pieces:
-                    piece = np.frombuffer(file.read(m * self._columns * self._kinds[0].itemsize), self._kinds[0])
-                    codes.append(piece.reshape(self._columns, m))
-                    classes.append(np.frombuffer(file.read(m * self._kinds[1].itemsize), self._kinds[1]))
-                    hashes.append(np.frombuffer(file.read(8 * m), np.uint64))
-            self._file(k).unlink()
+            with self._file(file_number).open("rb") as file:
+                for n_rows in pieces:
+                    piece = np.frombuffer(file.read(n_rows * self._columns * self._kinds[0].itemsize), self._kinds[0])
+                    codes.append(piece.reshape(self._columns, n_rows))
+                    classes.append(np.frombuffer(file.read(n_rows * self._kinds[1].itemsize), self._kinds[1]))
+                    hashes.append(np.frombuffer(file.read(8 * n_rows), np.uint64))
+            self._file(file_number).unlink()
             order = np.argsort(np.concatenate(hashes))  # no two are equal
             yield np.take(np.concatenate(codes, axis=1), order, axis=1), np.concatenate(classes)[order]
 
@@ -265,7 +269,7 @@ def _split(coding: Coding, spool: _Spool) -> tuple[NDArray[np.int16], NDArray[np
     return y, hash_test_rows(y, len(names), coding.holdout, coding.seed), names[order].astype(str)
 
 
-def _series(feature: ColumnSpec, levels: _Levels | None, values: NDArray[Any]) -> pd.Series:
+def _column_series(feature: ColumnSpec, levels: _Levels | None, values: NDArray[Any]) -> pd.Series:
     """Return rows of a column in the form that `Encoder.code_column` accepts."""
     if levels is None:
         return pd.Series(values, name=feature.name)
@@ -275,7 +279,7 @@ def _series(feature: ColumnSpec, levels: _Levels | None, values: NDArray[Any]) -
     return series if order is None else series.cat.set_categories(order, ordered=True)
 
 
-def _lookup(levels: _Levels, column: ColumnEncoder) -> NDArray[np.integer]:
+def _codes_by_level(levels: _Levels, column: ColumnEncoder) -> NDArray[np.integer]:
     """Return the code of each level number, then that of missing, for index -1."""
     missing = column.n_levels if column.missing_code is None else column.missing_code
     codes: NDArray[np.integer] = np.append(column.transform(pd.Series(list(levels), dtype=object)), missing)

@@ -53,7 +53,7 @@ class Batch:
 
     path: Path
     first: int
-    n_rows: int
+    n_rows: int  # of all, sampled or not
     columns: dict[str, Column]
 
 
@@ -106,19 +106,21 @@ class Source:
             TableError: a file is damaged, cut short, or has other columns than the first.
             TableFileError: a file has changed since it was opened.
         """
-        first, notes = 0, [] if notes is None else notes
+        first_row, notes = 0, [] if notes is None else notes
         for path, stamp in zip(self.paths, self.stamps, strict=True):
             _require_unchanged(path, stamp)
             with _file_named(path):
                 for batch in FORMATS[self.format][1](path, self, stop, notes):
                     stop.check()
-                    sampled = batch if sample_rows is None else batch.take(pa.array(sample_rows(first, batch.num_rows)))
+                    sampled = (
+                        batch if sample_rows is None else batch.take(pa.array(sample_rows(first_row, batch.num_rows)))
+                    )
                     columns = {
                         name: column_of_arrow(name, pa.chunked_array([column]), declared, [])
                         for name, column, declared in zip(self.names, sampled.columns, self.types, strict=True)
                     }
-                    yield Batch(path, first, batch.num_rows, columns)
-                    first += batch.num_rows
+                    yield Batch(path, first_row, batch.num_rows, columns)
+                    first_row += batch.num_rows
             _require_unchanged(path, stamp)
 
 
@@ -132,7 +134,7 @@ def open_source(paths: Any, options: ReadOptions | None = None, expected_names: 
         TableError: files of different formats or columns, a format that is not read in batches, no file.
     """
     files = tuple(_files(paths))
-    options, first = options or ReadOptions(), files[0]
+    options, first_file = options or ReadOptions(), files[0]
     for name, value in (
         ("skip_footer", options.skip_footer),
         ("sheet", options.sheet),
@@ -144,29 +146,40 @@ def open_source(paths: Any, options: ReadOptions | None = None, expected_names: 
                 "whole with read_table",
                 code=NOT_IN_BATCHES,
             )
-    kinds = {path: format_of(path) for path in files}
-    if unreadable := next((path for path in files if kinds[path] not in FORMATS), None):
-        kind = kinds[unreadable]
+    formats = {path: format_of(path) for path in files}
+    if unreadable := next((path for path in files if formats[path] not in FORMATS), None):
+        file_format = formats[unreadable]
         raise TableError(
-            f"{unreadable.name!r} is {FORMAT_NAMES.get(kind, kind)}, which is not read in batches; Parquet, Arrow or "
+            f"{unreadable.name!r} is {FORMAT_NAMES.get(file_format, file_format)}, which is not read in batches; "
+            f"Parquet, Arrow or "
             "delimited text was expected, or read_table, which reads it whole",
             code=NOT_IN_BATCHES,
         )
-    if odd_file := next((path for path in files if kinds[path] != kinds[first]), None):
+    if odd_file := next((path for path in files if formats[path] != formats[first_file]), None):
         raise TableError(
-            f"{first.name!r} is {kinds[first]} and {odd_file.name!r} is {kinds[odd_file]}; files of one format were "
+            f"{first_file.name!r} is {formats[first_file]} and {odd_file.name!r} is "
+            f"{formats[odd_file]}; files of one format were "
             "expected"
         )
-    layout = FORMATS[kinds[first]][0]
-    with _file_named(first):
-        head = layout(first, options, expected_names)
+    layout = FORMATS[formats[first_file]][0]
+    with _file_named(first_file):
+        first_layout = layout(first_file, options, expected_names)
     for path in files[1:]:
         with _file_named(path):
-            other_layout = layout(path, head.options, expected_names)
-        if other_layout.schema != head.schema:
-            raise TableError(_other_columns(path, other_layout.schema, first, head.schema))
-    names, types = zip(*head.schema, strict=True)
-    return Source(files, kinds[first], names, types, head.options, head.head, tuple(map(_stamp, files)), head.kinds)
+            other_layout = layout(path, first_layout.options, expected_names)
+        if other_layout.schema != first_layout.schema:
+            raise TableError(_other_columns(path, other_layout.schema, first_file, first_layout.schema))
+    names, types = zip(*first_layout.schema, strict=True)
+    return Source(
+        files,
+        formats[first_file],
+        names,
+        types,
+        first_layout.options,
+        first_layout.head,
+        tuple(map(_stamp, files)),
+        first_layout.kinds,
+    )
 
 
 def _files(paths: Any) -> Iterator[Path]:
@@ -204,6 +217,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def _require_unchanged(path: Path, stamp: tuple[int, int]) -> None:
+    """Raise `TableFileError` if a file is not as it was opened; stamp: its bytes and time of change."""
     try:
         new_stamp = _stamp(path)
     except OSError as error:
@@ -217,15 +231,19 @@ def _require_unchanged(path: Path, stamp: tuple[int, int]) -> None:
         )
 
 
-def _other_columns(path: Path, schema: "_Schema", first: Path, first_schema: "_Schema") -> str:
-    types, new = dict(first_schema), dict(schema)
-    missing, surplus = [name for name in types if name not in new], [name for name in new if name not in types]
-    changed_names = [name for name in types if name in new and new[name] != types[name]]
+def _other_columns(path: Path, schema: "_Schema", first_path: Path, first_schema: "_Schema") -> str:
+    """Return the error's text on a file whose columns differ from those of the first file."""
+    types, new_types = dict(first_schema), dict(schema)
+    missing, surplus = (
+        [name for name in types if name not in new_types],
+        [name for name in new_types if name not in types],
+    )
+    changed_names = [name for name in types if name in new_types and new_types[name] != types[name]]
     differences = [f"without {listed(missing)}"] * bool(missing) + [f"with {listed(surplus)} besides"] * bool(surplus)
-    differences += [f"{name!r} is {new[name]}, not {types[name]}" for name in changed_names]
+    differences += [f"{name!r} is {new_types[name]}, not {types[name]}" for name in changed_names]
     text = " and ".join(differences) or "in another order"
     return (
-        f"{path.name!r} has other columns than {first.name!r}: {text}; files "
+        f"{path.name!r} has other columns than {first_path.name!r}: {text}; files "
         "of one table have the same columns in the same order"
     )
 
@@ -261,9 +279,9 @@ def _file_named(path: Path) -> Iterator[None]:
 def _unpacked(path: Path) -> Iterator[Any]:
     """Open a file as a stream of its unpacked bytes."""
     with path.open("rb") as file:
-        start = file.read(6)
+        first_bytes = file.read(6)
         file.seek(0)
-        opener = next((opener for magic, (_, opener) in PACKERS.items() if start.startswith(magic)), nullcontext)
+        opener = next((opener for magic, (_, opener) in PACKERS.items() if first_bytes.startswith(magic)), nullcontext)
         with opener(file) as stream:
             yield stream
 
@@ -294,6 +312,7 @@ class _Layout:
 
 
 def _text_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
+    """Return the layout of a delimited text from its first lines."""
     request = ReadRequest(replace(options, skip_footer=0), expected_names=expected_names)
     raw = read_delimited(head_of(path), request)
     problems = {
@@ -312,6 +331,7 @@ def _text_layout(path: Path, options: ReadOptions, expected_names: Collection[st
 
 
 def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a delimited text without its footer; notes on repaired lines are added to `notes`."""
     options = source.options
     delimiter = options.delimiter or ","
     n_skipped = int(options.skip_rows or 0) + int(options.header if options.header is not None else 1)
@@ -324,15 +344,15 @@ def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str])
                 _require_no_names(batch, source, n_rows)
                 n_rows += batch.num_rows
                 pending.append(batch)
-                while sum(later.num_rows for later in pending[1:]) >= MAX_TITLE_LINES:
+                while sum(later_batch.num_rows for later_batch in pending[1:]) >= MAX_TITLE_LINES:
                     yield pending.pop(0)
         except pa.ArrowInvalid as error:
             if not any(words in str(error) for words in ("Empty CSV", "Could not skip initial")):
                 raise
             return  # only a row of names
     tail = (text.tail if len(text.tail) < TAIL_BYTES else text.tail.partition(b"\n")[2]).decode("utf-8", "replace")
-    last = last_rows(tail, delimiter)[0] if options.skip_footer is None else []
-    n_footer = count_footer(last, len(source.names))
+    last_file_rows = last_rows(tail, delimiter)[0] if options.skip_footer is None else []
+    n_footer = count_footer(last_file_rows, len(source.names))
     n_left = sum(batch.num_rows for batch in pending) - n_footer
     for batch in pending:
         if n_left > 0:
@@ -342,7 +362,7 @@ def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str])
     uneven.rows = [row for row in uneven.rows if row.record < n_rows]
     remarks = uneven.check(n_rows, lambda record: f"row {record + 1:,}")
     if n_footer:
-        remarks.append(omitted_rows_note(last[-n_footer:]))
+        remarks.append(omitted_rows_note(last_file_rows[-n_footer:]))
     if text.n_repaired:
         remarks.append(quotes_note(text.n_repaired))
     notes += [prefixed(remark, f"{path.name!r}: ") for remark in remarks]
@@ -352,13 +372,13 @@ def _require_no_names(batch: pa.RecordBatch, source: Source, n_before: int) -> N
     """Raise `TableError` if a row repeats the names, as in tables under one another."""
     if not source.options.header or len(source.names) < 2:
         return
-    repeats = np.ones(batch.num_rows, dtype=bool)
+    is_names_row = np.ones(batch.num_rows, dtype=bool)
     for name, column in zip(source.names, batch.columns, strict=True):
-        place = pc.index(column.dictionary, name).as_py()
-        repeats &= column.indices.to_numpy(zero_copy_only=False) == place
-        if place < 0 or not repeats.any():
+        code_of_names = pc.index(column.dictionary, name).as_py()
+        is_names_row &= column.indices.to_numpy(zero_copy_only=False) == code_of_names
+        if code_of_names < 0 or not is_names_row.any():
             return
-    raise TableError(f"row {n_before + int(repeats.argmax()) + 1:,} {STACKED}", code=NOT_IN_BATCHES)
+    raise TableError(f"row {n_before + int(is_names_row.argmax()) + 1:,} {STACKED}", code=NOT_IN_BATCHES)
 
 
 def _parquet_batches(path: Path, source: Source, stop: StopToken, notes: list[str]) -> Iterator[pa.RecordBatch]:
@@ -374,6 +394,7 @@ def _arrow_batches(path: Path, source: Source, stop: StopToken, notes: list[str]
 
 
 def _typed_layout(path: Path, options: ReadOptions, expected_names: Collection[str]) -> _Layout:
+    """Return the layout of a Parquet or Arrow file, from its schema."""
     with pa.memory_map(os.fspath(path)) as mapped:
         is_arrow = mapped.read(6) == b"ARROW1"
         schema = pa.ipc.open_file(mapped).schema if is_arrow else pq.read_schema(path)

@@ -284,12 +284,12 @@ def open_table(
     options = options or ReadOptions()
     source = open_source(paths, options, {str(name) for name in (target, *(kinds or ())) if name is not None})
     sampler = _RowSampler(SAMPLE_ROWS)
-    rows, notes = 0, list[str]()
+    n_rows, notes = 0, list[str]()
     for batch in source.batches(stop, sampler.select, notes):
         sampler.add(batch.columns)
-        rows = batch.first + batch.n_rows
-        progress("looking", rows)
-    require_rows(rows)
+        n_rows = batch.first + batch.n_rows
+        progress("looking", n_rows)
+    require_rows(n_rows)
     raw = RawTable(sampler.columns(), source.options, notes, (), source.head, sampler.sort, source.stated_kinds)
     table = Table.from_raw(source.name, interpret(raw, stop), OWN_LIMITS, options)
     try:
@@ -304,15 +304,20 @@ def open_table(
             "target, or cut this one beforehand"
         ) from error
     notes = [*table.notes]  # those of `sample` on duplicates and rare levels may not hold for the whole table
-    if rows > SAMPLE_ROWS:
-        notes.append(f"column types were inferred from {SAMPLE_ROWS:,} of {rows:,} rows: pass kinds= to override them")
+    if n_rows > SAMPLE_ROWS:
+        notes.append(
+            f"column types were inferred from {SAMPLE_ROWS:,} of {n_rows:,} rows: pass kinds= to override them"
+        )
     notes += [sample.leaks_note] if sample.leaks_note else []
     folder = home() / "codes" if cache is None else Path(cache)
-    return Stream(source, sample, rows, unreadable, folder, tuple(notes))
+    return Stream(source, sample, n_rows, unreadable, folder, tuple(notes))
 
 
 class _RowSampler:
-    """Samples the rows with the smallest hashes of their numbers, independently of the boundaries of files."""
+    """Samples the rows with the smallest hashes of their numbers, independently of the boundaries of files.
+
+    size: maximum number of rows.
+    """
 
     def __init__(self, size: int):
         self.sort = "typed"
@@ -322,7 +327,7 @@ class _RowSampler:
         self._n_rows = 0
 
     def select(self, first: int, n_rows: int) -> NDArray[np.intp]:
-        """Return which of the next rows are in the sample so far, before their columns are read."""
+        """Return which of the next n_rows rows, from number `first` on, are in the sample so far."""
         hashes = row_hash(first, n_rows, _SAMPLE_SEED)
         rows = np.flatnonzero(hashes <= self._max_hash)
         self._hashes = hashes[rows]
@@ -338,6 +343,7 @@ class _RowSampler:
             self._shrink()
 
     def _shrink(self) -> None:
+        """Keep the rows with the lowest hashes, as many as the sample may have."""
         hashes_of_all = np.concatenate([hashes for hashes, _ in self._parts])
         if len(hashes_of_all) > self._size:
             self._max_hash = np.partition(hashes_of_all, self._size - 1)[self._size - 1]

@@ -38,8 +38,9 @@ def qr_html(link: str, *, show_link: bool = True, max_height: str = "30vh") -> s
 def page_url(path: str = "") -> str:
     """Return the address of this page, or of a path below it; relative if the page's address is unknown."""
     location = pn.state.location
-    base = "" if location is None else location.href.split("?")[0].split("#")[0].rstrip("/")
-    return "/".join(filter(None, (base, path)))
+    base = "" if location is None else location.href.split("?")[0].split("#")[0]
+    # The final "/" of the page itself stays: behind a proxy with a prefix its route may need it.
+    return f"{base.rstrip('/')}/{path}" if base and path else base or path
 
 
 def local_hint() -> str:

@@ -205,6 +205,26 @@ class ConnectionTable:
                 del self._open[peer]
 
 
+class _CheckedRequest(HTTPMessageDelegate):
+    """Forwards a request to its delegate, after a function has checked and may have changed the headers."""
+
+    def __init__(self, delegate: HTTPMessageDelegate, check_headers: Callable[[HTTPHeaders], None]):
+        self._delegate, self._check_headers = delegate, check_headers
+
+    def headers_received(self, start_line: Any, headers: HTTPHeaders) -> Any:
+        self._check_headers(headers)
+        return self._delegate.headers_received(start_line, headers)
+
+    def data_received(self, chunk: bytes) -> Any:
+        return self._delegate.data_received(chunk)
+
+    def finish(self) -> None:
+        self._delegate.finish()
+
+    def on_connection_close(self) -> None:
+        self._delegate.on_connection_close()
+
+
 def limit_connections(server: HTTPServer, loop: IOLoop, proxies: Networks) -> ConnectionTable:
     """Set the limits of this module on a server that listens on `loop`, at best before the loop runs.
 
@@ -227,16 +247,12 @@ def limit_connections(server: HTTPServer, loop: IOLoop, proxies: Networks) -> Co
     def begin_request(server_connection: Any, request_connection: Any) -> HTTPMessageDelegate:
         stream, peer = server_connection.stream, _peer(request_connection.context.address)
         table.wait(stream, peer)
-        delegate = start_request(server_connection, request_connection)
-        receive_headers = delegate.headers_received
 
-        def headers_received(start_line: Any, headers: HTTPHeaders) -> Any:
+        def check_headers(headers: HTTPHeaders) -> None:
             table.answer(stream, peer)
             forward_client(headers, peer, proxies)
-            return receive_headers(start_line, headers)
 
-        delegate.headers_received = headers_received  # type: ignore[method-assign]
-        return delegate
+        return _CheckedRequest(start_request(server_connection, request_connection), check_headers)
 
     def end(server_connection: Any) -> None:
         table.end(server_connection.stream, _peer(server_connection.context.address))

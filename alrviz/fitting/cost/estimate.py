@@ -189,28 +189,28 @@ def estimate_levels(
     tuples = recipe.definition.counted_tuples(recipe.params, len(levels))[-1]
     used_levels = levels[tuple_columns(levels, tuples)]
     sizes = tuple_sizes(tuples, len(used_levels))
-    cells = sum(count_cells(used_levels, size) for size in sizes)
-    n_tuples = sum(comb(len(used_levels), size) for size in sizes)
-    rows = RowCounts(n_rows, n_heldout, *(merged or (n_rows, n_heldout)))
-    n_seen = min(cells, n_tuples * n_rows) if cells_seen is None else cells_seen
-    tables = tables_of(used_levels, sizes[-1], rows, cells_seen, plan, resolve_jobs(n_jobs))
+    n_cells = sum(count_cells(used_levels, needed_bytes) for needed_bytes in sizes)
+    n_tuples = sum(comb(len(used_levels), needed_bytes) for needed_bytes in sizes)
+    row_counts = RowCounts(n_rows, n_heldout, *(merged or (n_rows, n_heldout)))
+    n_seen = min(n_cells, n_tuples * n_rows) if cells_seen is None else cells_seen
+    tables = tables_of(used_levels, sizes[-1], row_counts, cells_seen, plan, resolve_jobs(n_jobs))
     n_free = _n_free_weights(recipe.params.get("share"), n_seen, n_tuples, n_classes)
-    dimensions = (levels, order, rows, n_classes, n_tuples, cells, n_seen, n_free, tables)
-    steps = int(recipe.params.get("max_iter", 0))
+    dimensions = (levels, order, row_counts, n_classes, n_tuples, n_cells, n_seen, n_free, tables)
+    n_steps = int(recipe.params.get("max_iter", 0))
     max_bytes = allowed_bytes(max_memory)
-    vector = 8 * n_free
-    choice = choose(recipe.params, (max_bytes - peak_bytes(*dimensions, MANY_STEPS, 0)) / vector)
-    solver_bytes = choice.vectors * vector
+    vector_bytes = 8 * n_free
+    choice = choose(recipe.params, (max_bytes - peak_bytes(*dimensions, MANY_STEPS, 0)) / vector_bytes)
+    solver_bytes = choice.vectors * vector_bytes
     if choice.solver in STOCHASTIC:
-        solver_bytes += VISIT_BYTES * int(max_visits(n_rows if weight is None else weight, rows.n_merged))
-    size = peak_bytes(*dimensions, steps, solver_bytes)
-    work = PassSize(rows.n_merged, n_classes, n_seen, tables.blocks, tables.joint, tables.links)
-    cost = Cost(n_classes * (1 + cells), size, work.reference_seconds(), 1)
-    refused = _refusal(order, cells, 2 * n_tuples + (cells_seen or 0), size, max_bytes)
+        solver_bytes += VISIT_BYTES * int(max_visits(n_rows if weight is None else weight, row_counts.n_merged))
+    needed_bytes = peak_bytes(*dimensions, n_steps, solver_bytes)
+    work = PassSize(row_counts.n_merged, n_classes, n_seen, tables.blocks, tables.joint, tables.links)
+    cost = Cost(n_classes * (1 + n_cells), needed_bytes, work.reference_seconds(), 1)
+    refused = _refusal(order, n_cells, 2 * n_tuples + (cells_seen or 0), needed_bytes, max_bytes)
     result = Estimate(
         cost, n_seen, max_bytes, choice, refused, table_bytes(NEW_VALUES_FACTOR * tables.joint, n_classes)
     )
-    return result if cells <= MAX_CELLS else without_seconds(result)
+    return result if n_cells <= MAX_CELLS else without_seconds(result)
 
 
 def estimate_by_formula(
@@ -292,28 +292,29 @@ def estimate_counting(
     space = space_of(levels, tuples)
     # counts, index, and the tables that scores are made from
     cell_bytes = 8 * (2 * class_widths(n_classes)[1] + 6 * n_classes) + 64
-    cells = max_cells = int(np.minimum(space.cards, n_rows).sum())
+    n_cells = max_cells = int(np.minimum(space.cards, n_rows).sum())
     if isinstance(tuples, SelectedCells) and tuples.parts == tuples.tuples:
-        cells = max_cells = len(tuples.cells)
+        n_cells = max_cells = len(tuples.cells)
     if max_cells * cell_bytes > max_bytes:
-        rows = sample()
+        sample_rows = sample()
         half_cells, sample_cells = (
-            max(1, _count_cells(part, tuples, stop)) for part in (rows.take(np.arange(rows.n_rows // 2)), rows)
+            max(1, _count_cells(sample_part, tuples, stop))
+            for sample_part in (sample_rows.take(np.arange(sample_rows.n_rows // 2)), sample_rows)
         )
-        cells = min(
+        n_cells = min(
             max_cells,
-            round(sample_cells * (n_rows / rows.n_rows) ** min(1.0, max(0.0, log2(sample_cells / half_cells)))),
+            round(sample_cells * (n_rows / sample_rows.n_rows) ** min(1.0, max(0.0, log2(sample_cells / half_cells)))),
         )
     refusal_text, order = "", space.order
-    if cells * cell_bytes > max_bytes:
+    if n_cells * cell_bytes > max_bytes:
         lower_order_text = f"order={order - 1}, " if order > 1 else ""
         refusal_text = (
-            f"counting {space.n_tuples:,} tuples of order {order} takes about {cells * cell_bytes / 2**20:,.0f} MiB "
-            f"here, for some {cells:,} cells; {max_bytes / 2**20:,.0f} MiB may be used: choose "
+            f"counting {space.n_tuples:,} tuples of order {order} takes about {n_cells * cell_bytes / 2**20:,.0f} MiB "
+            f"here, for some {n_cells:,} cells; {max_bytes / 2**20:,.0f} MiB may be used: choose "
             f"{lower_order_text}hsalr with "
             "a smaller keep, or fewer columns or levels"
         )
-    return Estimate(Cost((cells + 1) * n_classes, cells * cell_bytes), cells, max_bytes, refused=refusal_text)
+    return Estimate(Cost((n_cells + 1) * n_classes, n_cells * cell_bytes), n_cells, max_bytes, refused=refusal_text)
 
 
 def _count_cells(rows: "Encoded", tuples: Tuples, stop: StopToken) -> int:
@@ -332,20 +333,22 @@ def _too_many(order: int, n_columns: int, n_tuples: int) -> str:
     )
 
 
-def _refusal(order: int, cells: int, table_rows: int, size: int, max_bytes: int) -> str:
-    if cells > MAX_CELLS:
+def _refusal(order: int, n_cells: int, n_table_rows: int, needed_bytes: int, max_bytes: int) -> str:
+    """Return why a fit is refused; "" if it is not. n_table_rows: tuples and cells that occur."""
+    if n_cells > MAX_CELLS:
         return (
-            f"order {order} has {cells:,} cells here; at most {MAX_CELLS:,} can be numbered. "
+            f"order {order} has {n_cells:,} cells here; at most {MAX_CELLS:,} can be numbered. "
             "Choose a lower order, or fewer levels or columns"
         )
-    if size > max_bytes:
+    if needed_bytes > max_bytes:
         return (
-            f"order {order} needs about {size / 2**20:,.0f} MiB here and {max_bytes / 2**20:,.0f} MiB may be used. "
+            f"order {order} needs about {needed_bytes / 2**20:,.0f} MiB here and {max_bytes / 2**20:,.0f} MiB may be "
+            f"used. "
             "Choose a lower order, fewer levels or columns, or a higher max_memory"
         )
-    if table_rows > MAX_ROWS:
+    if n_table_rows > MAX_ROWS:
         return (
-            f"order {order} has {table_rows:,} tuples and cells that occur; at most {MAX_ROWS:,} can be numbered. "
+            f"order {order} has {n_table_rows:,} tuples and cells that occur; at most {MAX_ROWS:,} can be numbered. "
             "Choose a lower order, or fewer levels or columns"
         )
     return ""

@@ -34,9 +34,9 @@ class TableSizes(NamedTuple):
     """Blocks, their joint values and links together, blocks with wide keys, and threads that join them."""
 
     blocks: int
-    joint: float
+    joint: float  # joint values of all blocks
     links: float
-    wide: int
+    wide: int  # blocks with keys of 32 bits
     jobs: int
 
 
@@ -78,21 +78,24 @@ def peak_bytes(
     n_free: int,
     tables: TableSizes,
     steps: int,
-    solver: int,
+    solver_bytes: int,
 ) -> int:
-    """Return the bytes at the peak for levels (a,): of merging, planning, covering, or fitting `steps`; `solver` bytes
+    """Return the bytes at the peak for levels (a,): of merging, planning, covering, or fitting `steps`; `solver_bytes`
     are the solver's own.
     """
     a, max_levels = len(levels), int(levels.max(initial=0))
     n_rows = rows.n_merged + rows.n_merged_heldout
-    code = 4 if max_levels >= 2**16 else 2
+    code_bytes = 4 if max_levels >= 2**16 else 2
     given_bytes = (rows.n_train + rows.n_heldout) * (a * code_dtype(levels).itemsize + 12)
-    codes = n_rows * (a * code + (12 if n_rows < rows.n_train + rows.n_heldout else 0))
-    merging = code * (a + 1) * rows.n_train + _joining(rows.n_train, rows.n_merged, max_levels)
+    codes = n_rows * (a * code_bytes + (12 if n_rows < rows.n_train + rows.n_heldout else 0))
+    merging = code_bytes * (a + 1) * rows.n_train + _joining(rows.n_train, rows.n_merged, max_levels)
     base = given_bytes + codes + n_tuples * (order * 12 + 24) + 400 * tables.blocks
     n_sampled = min(SAMPLE_ROWS, rows.n_merged)
     planning = (
-        8 * min(MAX_SLOTS, n_sampled * (max_levels + 1)) + (code + 4) * a * n_sampled + 8 * rows.n_merged + 9 * n_tuples
+        8 * min(MAX_SLOTS, n_sampled * (max_levels + 1))
+        + (code_bytes + 4) * a * n_sampled
+        + 8 * rows.n_merged
+        + 9 * n_tuples
     )
     keys = (4 if tables.wide else 2) * n_rows * tables.blocks
     has_heldout = rows.n_heldout > 0  # held-out rows are joined with training rows, and separated again
@@ -100,38 +103,45 @@ def peak_bytes(
     # Keys are narrow until every block is joined; those that become too wide wait beside them, and all are copied.
     waiting_bytes = 2 * n_rows * tables.blocks + 4 * n_rows * tables.wide
     threads = tables.jobs * _joining(n_rows, tables.joint / max(1, tables.blocks), max_levels)
-    joining = example_bytes + has_heldout * code * a * n_rows + waiting_bytes + max(threads, keys if tables.wide else 0)
+    joining = (
+        example_bytes + has_heldout * code_bytes * a * n_rows + waiting_bytes + max(threads, keys if tables.wide else 0)
+    )
     index = n_tuples * 24 + 4 * min(cells, 16 * n_seen + 64 * n_tuples) + 8 * n_seen
-    linking = has_heldout * code * a * n_rows + example_bytes + (1 + has_heldout) * keys + index + 4 * tables.links
+    linking = (
+        has_heldout * code_bytes * a * n_rows + example_bytes + (1 + has_heldout) * keys + index + 4 * tables.links
+    )
     passing = (
-        keys + index + 4 * tables.links + _passing(rows, n_classes, n_tuples, n_seen, n_free, tables, steps, solver)
+        keys
+        + index
+        + 4 * tables.links
+        + _passing(rows, n_classes, n_tuples, n_seen, n_free, tables, steps, solver_bytes)
     )
     return int(max(given_bytes + merging, base + max(planning, joining, linking, passing)))
 
 
-def _joining(n_rows: int, values: float, top: int) -> float:
-    """Return the bytes of joining a column of `top` levels to so many joint values: keys, examples, places, hashes."""
-    n_possible, n_places = values * (top + 1), min(MAX_SLOTS, 8 * n_rows)
+def _joining(n_rows: int, n_values: float, n_levels: int) -> float:
+    """Return the bytes of joining a column of n_levels to n_values joint values: keys, examples, places, hashes."""
+    n_possible, n_places = n_values * (n_levels + 1), min(MAX_SLOTS, 8 * n_rows)
     hash_bytes = 12 * 2 ** (2 * n_rows).bit_length() if n_possible > n_places else 0
     return 12 * n_rows + min(4 * n_places, 16 * n_possible) + hash_bytes
 
 
 def _passing(
     rows: RowCounts, n_classes: int, n_tuples: int, n_seen: int, n_free: int, tables: TableSizes, steps: int,
-    solver: int,
+    solver_bytes: int,
 ) -> float:  # fmt: skip
     """Return the bytes of counting and fitting."""
-    padded = class_widths(n_classes)[1]
+    padded_width = class_widths(n_classes)[1]
     # of the previous point, this one, and the line between them or, once that is freed, the held-out rows
-    scores = 8 * padded * ((2 if steps else 1) * rows.n_merged + max(rows.n_merged, rows.n_merged_heldout))
-    cell_table = 8 * padded * (2 * n_tuples + n_seen)
-    table = 8 * padded * tables.joint
-    vector = 8 * (n_seen + 1) * n_classes
-    snapshots = min(
+    score_bytes = 8 * padded_width * ((2 if steps else 1) * rows.n_merged + max(rows.n_merged, rows.n_merged_heldout))
+    cell_bytes = 8 * padded_width * (2 * n_tuples + n_seen)
+    table_bytes = 8 * padded_width * tables.joint
+    vector_bytes = 8 * (n_seen + 1) * n_classes
+    snapshot_bytes = min(
         max(MAX_SNAPSHOT_BYTES, 12 * n_free), (steps + 1) * 4 * n_free
     )  # the first, one more and the last always
     if n_free == (n_seen + 1) * n_classes:
-        vectors = (_STEP_VECTORS if steps else _START_VECTORS) * vector
+        vectors = (_STEP_VECTORS if steps else _START_VECTORS) * vector_bytes
     else:
-        vectors = _SHARED_PHI_VECTORS * vector + 8 * _SHARED_W_VECTORS * n_free
-    return table + cell_table + max(3 * vector, scores + vectors + solver + snapshots)
+        vectors = _SHARED_PHI_VECTORS * vector_bytes + 8 * _SHARED_W_VECTORS * n_free
+    return table_bytes + cell_bytes + max(3 * vector_bytes, score_bytes + vectors + solver_bytes + snapshot_bytes)

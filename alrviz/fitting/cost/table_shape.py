@@ -121,23 +121,26 @@ def estimate_seen(encoded: "Encoded", tuples: Tuples, stop: StopToken = NEVER, n
 
 
 def _estimate_seen(encoded: "Encoded", space: AnySpace, stop: StopToken, n_jobs: int) -> int:
+    """Return how many cells occur: counted in every tuple, or in a sample of the tuples if there are many."""
     counts_all = space.n_tuples <= MAX_COUNTED_TUPLES
     tuples, max_cells = (space.tuples, space.cards) if counts_all else _sampled_tuples(space, encoded.n_rows)
     is_complete = np.array(
-        [codes.max(initial=0) < top for codes, top in zip(encoded.codes, encoded.levels, strict=True)]
+        [codes.max(initial=0) < n_levels for codes, n_levels in zip(encoded.codes, encoded.levels, strict=True)]
     )
-    counts = np.empty(len(tuples), np.int64)
+    n_seen_by_tuple = np.empty(len(tuples), np.int64)
 
     def count(k: int) -> None:  # a tuple of fewer columns repeats its last
         stop.check()
-        counts[k] = _count_occurring(encoded, np.unique(tuples[k]), bool(is_complete[tuples[k]].all()))
+        n_seen_by_tuple[k] = _count_occurring(encoded, np.unique(tuples[k]), bool(is_complete[tuples[k]].all()))
 
     run_parts(count, len(tuples), n_jobs)
-    grids = has_full_grid(space, encoded.chains)
+    has_grid = has_full_grid(space, encoded.chains)
     if counts_all:
-        return int(np.where(grids, space.cards, counts).sum())
-    total = np.minimum(space.cards, encoded.n_rows)[~grids].sum()
-    return int(space.cards[grids].sum()) + round(float(total) * float(np.mean(counts / max_cells)))
+        return int(np.where(has_grid, space.cards, n_seen_by_tuple).sum())
+    n_possible_cells = np.minimum(space.cards, encoded.n_rows)[~has_grid].sum()
+    return int(space.cards[has_grid].sum()) + round(
+        float(n_possible_cells) * float(np.mean(n_seen_by_tuple / max_cells))
+    )
 
 
 def _random_tuples(n_columns: int, size: int) -> list[list[int]]:
@@ -148,21 +151,23 @@ def _random_tuples(n_columns: int, size: int) -> list[list[int]]:
 
 def _min_cells(encoded: "Encoded", size: int) -> int:
     """Return the minimum number of cells in all tuples of so many columns: each has as many as its richest column."""
-    level_counts = sorted(
-        len(np.unique(codes[codes < top])) for codes, top in zip(encoded.codes, encoded.levels, strict=True)
+    seen_level_counts = sorted(
+        len(np.unique(codes[codes < n_levels])) for codes, n_levels in zip(encoded.codes, encoded.levels, strict=True)
     )
-    return sum(levels * comb(n_smaller, size - 1) for n_smaller, levels in enumerate(level_counts))
+    return sum(n_seen_levels * comb(n_smaller, size - 1) for n_smaller, n_seen_levels in enumerate(seen_level_counts))
 
 
 def _sampled_tuples(space: AnySpace, n_rows: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return the columns (N_SAMPLED_TUPLES, n) of tuples spread evenly over the possible cells of so many rows, and how
     many of these each tuple has.
     """
-    possible = np.minimum(space.cards, max(1, n_rows)).astype(np.float64)
-    sizes = np.argsort(possible, kind="stable")
-    ends = np.cumsum(possible[sizes])
-    sampled = sizes[np.searchsorted(ends, (np.arange(N_SAMPLED_TUPLES) + 0.5) / N_SAMPLED_TUPLES * ends[-1])]
-    return space.tuples[sampled], possible[sampled]
+    n_possible_cells = np.minimum(space.cards, max(1, n_rows)).astype(np.float64)
+    tuples_by_cells = np.argsort(n_possible_cells, kind="stable")
+    cumulative_cells = np.cumsum(n_possible_cells[tuples_by_cells])
+    sampled = tuples_by_cells[
+        np.searchsorted(cumulative_cells, (np.arange(N_SAMPLED_TUPLES) + 0.5) / N_SAMPLED_TUPLES * cumulative_cells[-1])
+    ]
+    return space.tuples[sampled], n_possible_cells[sampled]
 
 
 def _count_occurring(encoded: "Encoded", columns: np.ndarray, is_complete: bool) -> int:

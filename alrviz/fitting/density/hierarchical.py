@@ -53,10 +53,10 @@ class OuterTrial:
     """Weights and features at other bandwidths, E there, and the evaluations and passes it took."""
 
     weights_objective: WeightsObjective
-    inner: Point
+    inner: Point  # the optimal weights
     features: VoteFeatures
     validation_features: VoteFeatures | None
-    e: float
+    e: float  # the outer objective E
     evaluations: int
     passes: float
 
@@ -79,27 +79,33 @@ class Hierarchical(Solver):
 
     def advance(self, objective: DensityObjective, state: SolverState) -> SolverState:
         """Return the state after one more step, inner or outer."""
-        memory: OuterCarry = state.carry
-        if not memory.weights_optimal:
-            new = self._inner(objective, state)
-            if not new.stalled:
-                return new
+        carry: OuterCarry = state.carry
+        if not carry.weights_optimal:
+            next_state = self._inner(objective, state)
+            if not next_state.stalled:
+                return next_state
         if not objective.fits_bandwidths:
             return _final_state(state, _WEIGHTS_OPTIMAL_REASON)
         return self._outer(objective, state)
 
     def _inner(self, objective: DensityObjective, state: SolverState) -> SolverState:
+        """Return the state after a Newton step of the weights at fixed bandwidths; stalled at the optimum."""
         point: DensityPoint = state.point  # type: ignore[assignment]
         if point.weights_objective.criterion(point.inner) < OPTIMAL_SLOPE:
             return replace(state, stalled=True)
-        new = newton(point.weights_objective, replace(state, point=point.inner))
-        if new.stalled:
-            return new
-        new_point = objective.point(point.weights_objective, new.point, point.features, point.validation_features)
-        memory = replace(state.carry, weights_optimal=point.weights_objective.criterion(new.point) < OPTIMAL_SLOPE)
-        return replace(new, point=new_point, carry=memory, extra=objective.report(new_point))
+        next_state = newton(point.weights_objective, replace(state, point=point.inner))
+        if next_state.stalled:
+            return next_state
+        next_point = objective.point(
+            point.weights_objective, next_state.point, point.features, point.validation_features
+        )
+        memory = replace(
+            state.carry, weights_optimal=point.weights_objective.criterion(next_state.point) < OPTIMAL_SLOPE
+        )
+        return replace(next_state, point=next_point, carry=memory, extra=objective.report(next_point))
 
     def _outer(self, objective: DensityObjective, state: SolverState) -> SolverState:
+        """Return the state after a step of the bandwidths, with the weights optimal at each trial."""
         point: DensityPoint = state.point  # type: ignore[assignment]
         if objective.mode == "paper" and state.carry.last_move < MIN_LOG_STEP:
             return _final_state(state, _SMALL_STEP_REASON)
@@ -107,11 +113,11 @@ class Hierarchical(Solver):
         gain = -float(point.slopes @ direction)
         if gain <= self.tol * max(abs(point.e), MIN_ROW_LOSS * objective.e_weight):
             return _final_state(state, _OPTIMAL_REASON)
-        low, high = objective.features.bounds
+        min_log_h, max_log_h = objective.features.bounds
         spacing = objective.features.spacing(point.features.log_h)
-        t, counted_state = 1.0, state
+        step_length, counted_state = 1.0, state
         for _ in range(MAX_TRIALS):
-            log_h = np.clip(point.features.log_h + t * direction, low, high)
+            log_h = np.clip(point.features.log_h + step_length * direction, min_log_h, max_log_h)
             trial = _trial(objective, point, log_h, spacing)
             counted_state = replace(
                 counted_state,
@@ -120,8 +126,8 @@ class Hierarchical(Solver):
             )
             slope = float(point.slopes @ (log_h - point.features.log_h))
             if trial.e <= point.e + SUFFICIENT_DECREASE * slope and slope < 0.0:
-                return _accepted(objective, counted_state, trial, spacing, inverse, t)
-            t *= 0.5
+                return _accepted(objective, counted_state, trial, spacing, inverse, step_length)
+            step_length *= 0.5
         return _final_state(counted_state, _NO_DECREASE_REASON)
 
 
@@ -131,7 +137,7 @@ def _final_state(state: SolverState, note: str) -> SolverState:
 
 def _direction(objective: DensityObjective, point: DensityPoint, inverse: Floats | None) -> tuple[Floats, Floats]:
     """Return the step of log h, at most MAX_LOG_STEP in each, and the inverse Hessian it follows from."""
-    first = inverse is None
+    is_first = inverse is None
     if inverse is None or objective.mode == "paper":
         curvature = objective.curvature(point)
         inverse = np.diag(1.0 / np.maximum(curvature, 1e-3 * max(float(curvature.max(initial=0.0)), 1e-300)))
@@ -140,10 +146,10 @@ def _direction(objective: DensityObjective, point: DensityPoint, inverse: Floats
     direction = -(inverse @ point.slopes)
     if float(direction @ point.slopes) >= 0.0:
         direction = -point.slopes
-    scale = MAX_LOG_STEP / max(float(np.abs(direction).max(initial=0.0)), 1e-300)
-    if first and objective.mode != "paper":
-        return direction * scale, inverse * scale
-    return direction * min(1.0, scale), inverse
+    step_scale = MAX_LOG_STEP / max(float(np.abs(direction).max(initial=0.0)), 1e-300)
+    if is_first and objective.mode != "paper":
+        return direction * step_scale, inverse * step_scale
+    return direction * min(1.0, step_scale), inverse
 
 
 def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spacing: np.ndarray | None) -> OuterTrial:
@@ -165,8 +171,8 @@ def _accepted(
     """Return the state at an accepted trial, on the grids of its own bandwidths."""
     previous: DensityPoint = state.point  # type: ignore[assignment]
     if not np.array_equal(objective.features.spacing(trial.features.log_h), spacing):
-        start = replace(previous, inner=trial.inner)
-        repeated = _trial(objective, start, trial.features.log_h, None)
+        start_point = replace(previous, inner=trial.inner)
+        repeated = _trial(objective, start_point, trial.features.log_h, None)
         state = replace(
             state, evaluations=state.evaluations + repeated.evaluations, passes=state.passes + repeated.passes
         )

@@ -116,20 +116,20 @@ class DensityObjective(FitObjective):
         Raises:
             RecipeError: the model has other columns or classes.
         """
-        fits = isinstance(model, DensityModel) and model.features.n_features == self.features.n_features
-        if not fits or model.n_classes != self.n_classes or len(model.log_h) != len(self.columns):
+        is_compatible = isinstance(model, DensityModel) and model.features.n_features == self.features.n_features
+        if not is_compatible or model.n_classes != self.n_classes or len(model.log_h) != len(self.columns):
             raise RecipeError(
                 f"start is not a model of these {self.features.n_features} columns and {self.n_classes} classes; "
                 "expected one of dlr, fitted to the same rows"
             )
-        low, high = self.features.bounds
-        return np.concatenate([model.w.ravel(), np.clip(model.log_h, low, high)])
+        min_log_h, max_log_h = self.features.bounds
+        return np.concatenate([model.w.ravel(), np.clip(model.log_h, min_log_h, max_log_h)])
 
     def split(self, v: Floats) -> tuple[Floats, Floats]:
         """Return w (D + 1, K) and log h (D_num,) of a vector."""
         features = self.features
-        size = (features.n_features + 1) * features.n_values
-        return v[:size].reshape(features.n_features + 1, features.n_values), v[size:]
+        n_weights = (features.n_features + 1) * features.n_values
+        return v[:n_weights].reshape(features.n_features + 1, features.n_values), v[n_weights:]
 
     def training(
         self, log_h: Floats, spacing: np.ndarray | None = None, previous: VoteFeatures | None = None
@@ -168,8 +168,8 @@ class DensityObjective(FitObjective):
 
         For a page on which a visitor moves a bandwidth; `previous` as in `DensityFeatures.training`.
         """
-        low, high = self.features.bounds
-        features = self.training(np.clip(log_h, low, high), previous=previous)
+        min_log_h, max_log_h = self.features.bounds
+        features = self.training(np.clip(log_h, min_log_h, max_log_h), previous=previous)
         weights_objective = self.objective_at(features)
         inner_point, _, _ = minimise(weights_objective, np.array(w, np.float64))
         return self.point(weights_objective, inner_point, features, self.validate(features))
@@ -236,8 +236,8 @@ class DensityObjective(FitObjective):
     def _sum(self, rows: FeatureRows, w: Floats, features: VoteFeatures, residual: Floats) -> Floats:
         """Return sum_i sum_k residual_ik w_dk dphi_dki, (D_num,)."""
         assert features.dphi is not None
-        count = len(features.log_h)
-        return (w[:count] * rows.sums(features.dphi, residual, stop=self.stop)[:count]).sum(axis=1)
+        n_numeric = len(features.log_h)
+        return (w[:n_numeric] * rows.sums(features.dphi, residual, stop=self.stop)[:n_numeric]).sum(axis=1)
 
     def curvature(self, point: DensityPoint) -> Floats:
         """Return Gauss-Newton's d2E/dlog h2 (D_num,) at fixed w, sum_i sum_k p (1 - p) (w dphi)^2."""
@@ -247,9 +247,9 @@ class DensityObjective(FitObjective):
             z = FeatureRows(rows, features.phi).scores(point.inner.w, self.stop)
         assert features.dphi is not None
         curvature = rows.diagonal(z, self.stop)
-        count = len(features.log_h)
+        n_numeric = len(features.log_h)
         sums = FeatureRows(rows, features.phi).sums(features.dphi, curvature, squared=True, stop=self.stop)
-        return (point.inner.w[:count] ** 2 * sums[:count]).sum(axis=1)
+        return (point.inner.w[:n_numeric] ** 2 * sums[:n_numeric]).sum(axis=1)
 
     def release(self, point: Point | None) -> None:
         """Free the buffers of a fit that has ended at `point`, or before it had one."""

@@ -85,28 +85,30 @@ def solve(objective: Objective, point: Point, right: Floats, max_products: int =
     a penalty, so the shortest solution is found.
     """
     x, residual = np.zeros_like(right), right.copy()
-    direction, size = residual.copy(), dot(residual, residual)
-    tolerance, products = 1e-24 * size, 0
-    while size > tolerance and products < max_products:
+    direction, squared_norm = residual.copy(), dot(residual, residual)
+    tolerance, n_products = 1e-24 * squared_norm, 0
+    while squared_norm > tolerance and n_products < max_products:
         product = objective.hvp(point, direction)
-        products += 1
+        n_products += 1
         curvature = dot(direction, product)
         if curvature <= 0.0:
             break
-        x += size / curvature * direction
-        residual -= size / curvature * product
-        previous_size, size = size, dot(residual, residual)
-        direction = residual + size / previous_size * direction
-    return x, products
+        x += squared_norm / curvature * direction
+        residual -= squared_norm / curvature * product
+        previous_size, squared_norm = squared_norm, dot(residual, residual)
+        direction = residual + squared_norm / previous_size * direction
+    return x, n_products
 
 
 def newton(objective: Objective, state: SolverState) -> SolverState:
     """Return the state one step later; stalled if no step lowers F."""
     inverse = invert_diagonal(objective.hessian_diagonal(state.point))
     eta = min(MAX_ETA, objective.criterion(state.point) ** 0.5)
-    step, products = newton_step(objective, state.point, inverse, _UNLIMITED_RADIUS, eta)
-    new, falls = line_search_step(objective, replace(state, passes=state.passes + 0.5 + products), step, 1.0)
-    return new if falls else stalled(new)
+    step, n_products = newton_step(objective, state.point, inverse, _UNLIMITED_RADIUS, eta)
+    next_state, has_fallen = line_search_step(
+        objective, replace(state, passes=state.passes + 0.5 + n_products), step, 1.0
+    )
+    return next_state if has_fallen else stalled(next_state)
 
 
 def minimise(objective: Objective, w: Floats) -> tuple[Point, int, float]:
@@ -117,8 +119,8 @@ def minimise(objective: Objective, w: Floats) -> tuple[Point, int, float]:
     for _ in range(MAX_STEPS):
         if objective.criterion(state.point) < OPTIMAL_SLOPE:
             break
-        new = newton(objective, state)
-        if new.stalled:
+        next_state = newton(objective, state)
+        if next_state.stalled:
             break
-        state = new
+        state = next_state
     return state.point, state.evaluations, state.passes

@@ -129,6 +129,7 @@ def _n_alphas(recipe: "FitSettings") -> int:
 
 
 def _to_tune(request: FitRequest, merge: bool = True) -> Iterator[Fold]:
+    """Yield folds on which alphas are tried: by Gram matrices where these are faster."""
     if not uses_gram_matrix(request.recipe, request.prepared.encoded):
         yield from (_fold(problem, problem.fit.w0) for problem in _folds(request, merge))
         return
@@ -157,6 +158,7 @@ def first_weights(objective: FitObjective, request: FitRequest, alpha: Alpha) ->
 
 
 def _shared_rows(encoded: Encoded, request: FitRequest, all_orders: bool) -> GramFit:
+    """Return the fit by Gram matrices of training rows; all_orders: of each order up to the highest."""
     offset, params = np.zeros(encoded.n_classes), request.params
     if params["center"] == "shares":
         class_sums = (
@@ -175,23 +177,24 @@ def _informative_columns(encoded: Encoded, recipe: "FitSettings") -> Encoded:
 
 def uses_gram_matrix(recipe: "FitSettings", encoded: Encoded) -> bool:
     """Return whether a recipe can be fitted by Gram matrices, in less time than by passes over its cells."""
-    params, order, n, a = recipe.params, recipe.params["order"], encoded.n_rows, encoded.n_columns
+    params, order, n_rows, n_columns = recipe.params, recipe.params["order"], encoded.n_rows, encoded.n_columns
     is_supported = all(
         params.get(name, allowed_values[0]) in allowed_values for name, allowed_values in _GRAM_SETTINGS.items()
     )
-    if recipe.family not in ("lr", "hlr") or not is_supported or order > a or n > MAX_GRAM_ROWS:
+    if recipe.family not in ("lr", "hlr") or not is_supported or order > n_columns or n_rows > MAX_GRAM_ROWS:
         return False
-    tuples = recipe.definition.counted_tuples(params, a)[-1]
+    tuples = recipe.definition.counted_tuples(params, n_columns)[-1]
     levels = encoded.levels[tuple_columns(encoded.levels, tuples)]
-    a = len(levels)
-    cells = sum(
-        min(count_cells(levels, size), comb(a, size) * max(n, MAX_GRID_CELLS)) for size in tuple_sizes(tuples, a)
+    n_columns = len(levels)
+    n_cells = sum(
+        min(count_cells(levels, size), comb(n_columns, size) * max(n_rows, MAX_GRID_CELLS))
+        for size in tuple_sizes(tuples, n_columns)
     )
-    if n * n > PAIRS_PER_CELL * cells:
+    if n_rows * n_rows > PAIRS_PER_CELL * n_cells:
         return False
     space = space_of(encoded.levels, tuples)
-    smooth = (encoded.smooth_levels[space.tuples] > 0).any(axis=1)
-    return not smooth.any() or bool(has_full_grid(space, encoded.chains)[smooth].all())
+    has_smooth_column = (encoded.smooth_levels[space.tuples] > 0).any(axis=1)
+    return not has_smooth_column.any() or bool(has_full_grid(space, encoded.chains)[has_smooth_column].all())
 
 
 # The settings that Gram matrices support; the first is that of a family without the parameter.
@@ -218,6 +221,7 @@ def _splits(request: FitRequest) -> Iterator[tuple[Encoded, Encoded]]:
 
 
 def _folds(request: FitRequest, merge: bool) -> Iterator[FitProblem]:
+    """Yield the fit of each fold, at a fixed alpha; merge: whether equal rows are merged."""
     prepared, recipe = request.prepared, request.recipe
     fixed_alpha_recipe = recipe.replace(**with_number(recipe.params))
     for training, validation in _splits(request):

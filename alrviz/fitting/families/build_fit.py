@@ -190,13 +190,13 @@ def chosen_learner(objective: StreamObjective, w0: Floats, memory: int, seed: in
     averaged_loss = loss_of_mean(objective, sample, w0, seed, eta0, TRIAL_PASSES)
     w, tron_loss = fit_sample(objective, w0)
     name = "tron" if tron_loss <= averaged_loss else "averaged"
-    other = "averaged" if name == "tron" else "tron"
+    other_name = "averaged" if name == "tron" else "tron"
     losses = sorted((averaged_loss, tron_loss))
     n_training, n_validation = sample.training.n_rows, sample.validation.n_rows  # few rows are used for both
-    rows = "these" if n_training == n_validation else f"{n_validation:,} others"
+    rows_text = "these" if n_training == n_validation else f"{n_validation:,} others"
     reason = (
-        f"{name}: fitted to {n_training:,} rows its log loss on {rows} is "
-        f"{losses[0]:.4f}, that of {other} {losses[1]:.4f}"
+        f"{name}: fitted to {n_training:,} rows its log loss on {rows_text} is "
+        f"{losses[0]:.4f}, that of {other_name} {losses[1]:.4f}"
     )
     if name == "tron":
         return name, reason, FullPasses(Tron(memory, _MAX_ETA), w)

@@ -169,23 +169,23 @@ class CellFamily(Family):
                 coded.levels, tuples, chunks, n_classes, params["smoothing"], request.allowed // 8, request.n_jobs, stop
             )
 
-        rows = validation_part(cache, n_classes) if request.choosing else test_part(cache, n_classes)
-        first = first_rows(coded, n_validation if request.choosing else 0)
-        trial, sample = step_trial(first), sample_trial(first)
+        heldout_rows = validation_part(cache, n_classes) if request.choosing else test_part(cache, n_classes)
+        first_chunk = first_rows(coded, n_validation if request.choosing else 0)
+        trial, sample = step_trial(first_chunk), sample_trial(first_chunk)
         streamed = count(self.tuples(OverPasses(count, trial, sample, request), params, len(coded.levels)))
         estimate = estimate_stream(streamed, request.allowed, params.get("solver", "none"), sample.training.n_rows)
         require_memory(estimate)
-        spent = float(request.spent + sum(chunks.passes for chunks in request.used))
+        passes_spent = float(request.spent + sum(chunks.passes for chunks in request.used))
         request.report("comparing with AnJE")
-        baseline = observers.stream_losses(streamed, rows, stop)
+        baseline = observers.stream_losses(streamed, heldout_rows, stop)
         if params.get("solver") == "auto":
             request.report("choosing a solver on a sample")
         fit = assemble_stream(
-            streamed, trial, sample, params, stop, seed=request.recipe.seed, spent=spent, start=request.start
+            streamed, trial, sample, params, stop, seed=request.recipe.seed, spent=passes_spent, start=request.start
         )
         if fit.choice is not None:
             estimate = replace(estimate, choice=fit.choice)
-        return FitProblem(fit, rows, baseline, streamed.tables, compiled), estimate
+        return FitProblem(fit, heldout_rows, baseline, streamed.tables, compiled), estimate
 
     def tuples(self, rows: SelectionRows, params: Mapping[str, Any], n_columns: int) -> Tuples:
         """Return the tuples of the model; a family that selects them overrides this, and scores them on the rows."""
@@ -403,6 +403,7 @@ def toward(params: Mapping[str, Any]) -> str:
 
 
 def _check_adaptive(params: Mapping[str, Any]) -> None:
+    """Raise `RecipeError` for parameters that scale="diagonal-adaptive" cannot have."""
     if params["penalty"] == "w" and has_penalty(params):
         raise RecipeError(
             f"penalty='w' with alpha={params['alpha']} would change its meaning at every step with scale="

@@ -226,22 +226,27 @@ class ELR(Networks):
     def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
         """Return the cost: counts, weights, and the keys and scores of all rows."""
         encoded, n_heldout = shape.encoded, shape.n_heldout
-        n, classes, cells = encoded.n_rows, encoded.n_classes, self.possible_cells(encoded, params)
-        n_seen = sum(min(n_cells, n * int(top)) for n_cells, top in zip(cells, encoded.levels, strict=True))
-        vectors = 8 * classes * (n_seen + 1) * _VECTORS + 40 * n_seen
-        kept_bytes, size = _fit_bytes(encoded, n, n_heldout, 1 + (params["structure"] == "tan"))
+        n_rows, n_classes, cells_by_column = encoded.n_rows, encoded.n_classes, self.possible_cells(encoded, params)
+        n_seen = sum(
+            min(n_cells, n_rows * int(n_levels))
+            for n_cells, n_levels in zip(cells_by_column, encoded.levels, strict=True)
+        )
+        vector_bytes = 8 * n_classes * (n_seen + 1) * _VECTORS + 40 * n_seen
+        kept_bytes, needed_bytes = _fit_bytes(encoded, n_rows, n_heldout, 1 + (params["structure"] == "tan"))
         if params["cross_tuning"]:  # the fit and one fold are in memory together
-            _, fold_bytes = _fit_bytes(encoded, n - n // FOLDS, n // FOLDS, 1)
-            size = max(size, kept_bytes + fold_bytes + vectors)
-        size += 8 * classes * tables.cells_seen + vectors
-        work = PassSize(n, classes, _WORK_PER_CELL * n_seen, encoded.n_columns, n_seen, n_seen)
-        parameters = classes * (1 + sum(cells))
+            _, fold_bytes = _fit_bytes(encoded, n_rows - n_rows // FOLDS, n_rows // FOLDS, 1)
+            needed_bytes = max(needed_bytes, kept_bytes + fold_bytes + vector_bytes)
+        needed_bytes += 8 * n_classes * tables.cells_seen + vector_bytes
+        work = PassSize(n_rows, n_classes, _WORK_PER_CELL * n_seen, encoded.n_columns, n_seen, n_seen)
+        parameters = n_classes * (1 + sum(cells_by_column))
         seconds = _SECONDS_PER_PASS + work.reference_seconds()
         if self.sums(params) and params["structure"] != "nb":
-            n_missing, pairs = _gaps(encoded)
-            seconds += _SECONDS_PER_PAIR * classes * pairs
-            size += n_missing * (2 * encoded.n_columns + 24 + 16 * classes) * (n + n_heldout) // max(1, n)
-        return Cost(parameters, max(tables.cost.bytes, size), seconds, 1)
+            n_missing, n_pairs = _gaps(encoded)
+            seconds += _SECONDS_PER_PAIR * n_classes * n_pairs
+            needed_bytes += (
+                n_missing * (2 * encoded.n_columns + 24 + 16 * n_classes) * (n_rows + n_heldout) // max(1, n_rows)
+            )
+        return Cost(parameters, max(tables.cost.bytes, needed_bytes), seconds, 1)
 
     def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
         """Return the number of cells of each column with its given parents."""

@@ -139,17 +139,19 @@ class DLR(Family):
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """Estimate from the shape of the table: every column counts as a feature."""
         encoded, n_heldout = shape.encoded, shape.n_heldout
-        columns, numeric, n = encoded.n_columns, len(encoded.numeric), encoded.n_rows
+        n_columns, n_numeric, n_rows = encoded.n_columns, len(encoded.numeric), encoded.n_rows
         n_values = 1 if encoded.n_classes == 2 else encoded.n_classes
-        fits_bandwidths = recipe.params["bandwidth"] != "silverman" and numeric > 0
-        parameters = (columns + 1) * n_values + numeric
-        feature_bytes = 8 * n * n_values * (columns + (numeric if fits_bandwidths else 0))
-        score_bytes = 8 * class_widths(encoded.n_classes)[1] * max(n, n_heldout) * _SCORE_ARRAYS
-        heldout_bytes = 8 * n_heldout * n_values * columns
-        table_bytes = (n + n_heldout) * (16 * numeric + 12 + 2 * columns) + _SORTED_BYTES * n * numeric
-        size = (_FEATURE_SETS if fits_bandwidths else 1) * feature_bytes + score_bytes + heldout_bytes + table_bytes
+        fits_bandwidths = recipe.params["bandwidth"] != "silverman" and n_numeric > 0
+        parameters = (n_columns + 1) * n_values + n_numeric
+        feature_bytes = 8 * n_rows * n_values * (n_columns + (n_numeric if fits_bandwidths else 0))
+        score_bytes = 8 * class_widths(encoded.n_classes)[1] * max(n_rows, n_heldout) * _SCORE_ARRAYS
+        heldout_bytes = 8 * n_heldout * n_values * n_columns
+        table_bytes = (n_rows + n_heldout) * (16 * n_numeric + 12 + 2 * n_columns) + _SORTED_BYTES * n_rows * n_numeric
+        needed_bytes = (
+            (_FEATURE_SETS if fits_bandwidths else 1) * feature_bytes + score_bytes + heldout_bytes + table_bytes
+        )
         choice = SolverChoice("newton", 0, _CHOICE_REASON + (_BANDWIDTH_REASON if fits_bandwidths else ""), 4)
-        cost = Cost(parameters, size, reference_seconds(encoded, recipe), 1)
+        cost = Cost(parameters, needed_bytes, reference_seconds(encoded, recipe), 1)
         return estimate_by_formula(cost, choice, "features", shape, max_memory)
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:

@@ -134,7 +134,7 @@ class LeaveOneTupleOut:
 
     def _validation_loss(self, excluded: int | None, eta: float, scored_rows: slice) -> float:
         """Return the log loss per row of the `scored_rows` by a model without a tuple."""
-        table, keys = self._start.copy(), self._keys
+        weight_table, keys = self._start.copy(), self._keys
         if excluded is not None:
             keys = keys.copy()
             keys[excluded] = self._empty_row
@@ -142,14 +142,14 @@ class LeaveOneTupleOut:
         for _ in range(TRIAL_PASSES):
             self._stop.check()
             rows = order.permutation(self._n_training)
-            self._visit(np.take(keys, rows, axis=1), self._y[rows], table, eta)
+            self._visit(np.take(keys, rows, axis=1), self._y[rows], weight_table, eta)
         validation_keys = np.ascontiguousarray(keys[:, scored_rows])
-        return self._visit(validation_keys, self._y[scored_rows], table, 0.0) / max(1, len(self._y[scored_rows]))
+        return self._visit(validation_keys, self._y[scored_rows], weight_table, 0.0) / max(1, len(self._y[scored_rows]))
 
     def _visit(
         self, keys: NDArray[np.unsignedinteger], y: NDArray[np.int32], table: NDArray[np.float32], eta: float
     ) -> float:
         """Return the sum of -log p(y) of each row before its step; steps of length 0 leave the weights as they are."""
         with np.errstate(invalid="ignore", over="ignore"):
-            value = adagrad_steps(keys, self._first, y, table, self._classes, eta)
-        return value if math.isfinite(value) else math.inf
+            loss_sum = adagrad_steps(keys, self._first, y, table, self._classes, eta)
+        return loss_sum if math.isfinite(loss_sum) else math.inf

@@ -119,13 +119,18 @@ class Networks(Family):
     def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
         """Return the cost of a fit; `tables`: the estimate of counting the tables that the structure is found from."""
         encoded = shape.encoded
-        n, classes, cells = encoded.n_rows, encoded.n_classes, self.possible_cells(encoded, params)
-        n_seen = sum(min(n_cells, n) for n_cells in cells)
-        vectors = 8 * classes * (n_seen + 1) * _VECTORS + 40 * n_seen
-        counts = 8 * classes * tables.cells_seen
-        size = counts + vectors + 8 * min(LOOKUPS_PER_CALL, n * encoded.n_columns) + 2 * encoded.n_columns * n
-        seconds = self.seconds(params, n, encoded.n_columns, classes)
-        return Cost(classes * (1 + sum(cells)), max(tables.cost.bytes, size), seconds)
+        n_rows, n_classes, cells_by_column = encoded.n_rows, encoded.n_classes, self.possible_cells(encoded, params)
+        n_seen = sum(min(n_cells, n_rows) for n_cells in cells_by_column)
+        vector_bytes = 8 * n_classes * (n_seen + 1) * _VECTORS + 40 * n_seen
+        count_bytes = 8 * n_classes * tables.cells_seen
+        needed_bytes = (
+            count_bytes
+            + vector_bytes
+            + 8 * min(LOOKUPS_PER_CALL, n_rows * encoded.n_columns)
+            + 2 * encoded.n_columns * n_rows
+        )
+        seconds = self.seconds(params, n_rows, encoded.n_columns, n_classes)
+        return Cost(n_classes * (1 + sum(cells_by_column)), max(tables.cost.bytes, needed_bytes), seconds)
 
     def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
         """Return for each column the maximum number of cells that it has together with its parents."""

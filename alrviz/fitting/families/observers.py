@@ -24,12 +24,12 @@ from alrviz.stop import NEVER, StopToken
 Observer = Callable[[SolverState], dict[str, float]]
 
 
-def per_row(sums: Sums, total: float, n_classes: int) -> dict[str, float]:
+def per_row(sums: Sums, total_weight: float, n_classes: int) -> dict[str, float]:
     """Return log loss per row, 0-1 loss and RMSE = sqrt(mean of (1/C) sum_k (p_k - 1[k = y])^2)."""
     return {
-        "log_loss": sums.nll / total,
-        "error": sums.wrong / total,
-        "rmse": math.sqrt(sums.squares / total / n_classes),
+        "log_loss": sums.nll / total_weight,
+        "error": sums.wrong / total_weight,
+        "rmse": math.sqrt(sums.squares / total_weight / n_classes),
     }
 
 
@@ -53,15 +53,15 @@ def training(objective: FitObjective) -> Observer:
 
 def heldout(objective: FitObjective, rows: Any) -> Observer:
     """Return the observer of log loss, 0-1 loss and RMSE on `rows`: one forward pass each."""
-    total = float(rows.weights.sum())
+    total_weight = float(rows.weights.sum())
     seconds = 0.0
 
     def observe(state: SolverState) -> dict[str, float]:
         nonlocal seconds
-        start = time.perf_counter()
+        started_at = time.perf_counter()
         sums = _sums_on(rows, partial(objective.scores, state.point.w), loss=objective.loss)
-        scores = per_row(sums, total, objective.n_classes)
-        seconds += time.perf_counter() - start
+        scores = per_row(sums, total_weight, objective.n_classes)
+        seconds += time.perf_counter() - started_at
         return {**{f"heldout_{name}": value for name, value in scores.items()}, "heldout_seconds": seconds}
 
     return observe
@@ -105,12 +105,12 @@ def baseline_losses(
 def _baselines(tables: Tables, cover: Cover, rows: Rows, stop: StopToken = NEVER) -> dict[str, float]:
     """Return the log losses per row of the class prior, and of AnJE if smoothing allows it."""
     stop.check()
-    total = float(rows.weights.sum())
+    total_weight = float(rows.weights.sum())
     losses = {"class_shares": shares_loss(tables.log_pi, rows)}
     if tables.smoothing > 0:
         phi = anje_phi(tables)
         z = cover.scores(rows, phi[:-1], phi[-1], stop=stop)
-        losses["anje"] = rows.loss_and_residual(z, None, 0.0, z, None, stop).nll / total
+        losses["anje"] = rows.loss_and_residual(z, None, 0.0, z, None, stop).nll / total_weight
     return losses
 
 
@@ -119,19 +119,19 @@ def stream_losses(
 ) -> dict[str, float]:
     """Return the same for a table read in batches: of training rows in one pass."""
     tables, passes, phi = streamed.tables, streamed.passes, None
-    total = float(tables.class_counts.sum())
-    losses = {"class_shares": -float((tables.log_pi * tables.class_counts).sum()) / total}
+    total_weight = float(tables.class_counts.sum())
+    losses = {"class_shares": -float((tables.log_pi * tables.class_counts).sum()) / total_weight}
     if tables.smoothing > 0:
         phi = anje_phi(tables)
-        table = streamed.blank(None)
-        table[streamed.rows, : tables.n_classes] = phi[:-1]
+        phi_table = streamed.blank(None)
+        phi_table[streamed.rows, : tables.n_classes] = phi[:-1]
         losses["anje"] = (
-            passes.loss_and_gradient(table, phi[-1], stop, gradient_rows=streamed.rows[:0]).sums.nll / total
+            passes.loss_and_gradient(phi_table, phi[-1], stop, gradient_rows=streamed.rows[:0]).sums.nll / total_weight
         )
     if heldout_rows is not None:
         losses["heldout_class_shares"] = shares_loss(tables.log_pi, heldout_rows)
         if phi is not None:
-            sums = _sums_on(heldout_rows, lambda rows: passes.scores(rows.codes, table, phi[-1]), stop)
+            sums = _sums_on(heldout_rows, lambda rows: passes.scores(rows.codes, phi_table, phi[-1]), stop)
             losses["heldout_anje"] = sums.nll / heldout_rows.n_rows
     return losses
 
@@ -139,7 +139,7 @@ def stream_losses(
 def _sums_on(rows: Any, scores: Callable[[Any], Floats], stop: StopToken = NEVER, loss: Loss = NLL) -> Sums:
     """Return the sums over rows that are not training rows."""
     sums = []
-    for part in rows.batches():
-        z = scores(part)
-        sums.append(part.loss_and_residual(z, None, 0.0, z, None, stop, loss))
+    for batch in rows.batches():
+        z = scores(batch)
+        sums.append(batch.loss_and_residual(z, None, 0.0, z, None, stop, loss))
     return Sums(*map(sum, zip(*sums, strict=True)))

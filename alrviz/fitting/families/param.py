@@ -84,8 +84,8 @@ class Param:
 
     def text(self, value: Any) -> str:
         """Return a value's text in a menu."""
-        words = self.choices.get(value) or self.keywords.get(value)
-        return words or (in_digits(value) if isinstance(value, float | tuple) else str(value))
+        label = self.choices.get(value) or self.keywords.get(value)
+        return label or (in_digits(value) if isinstance(value, float | tuple) else str(value))
 
     def clamp(self, number: float) -> float | int:
         """Return a number moved into the range of widgets and links; the default if that is impossible."""
@@ -95,6 +95,8 @@ class Param:
         return int(number) if self.integer else number
 
     def _numbers(self, name: str, values: Sequence[Any] | np.ndarray) -> tuple[float, ...] | float:
+        """Return a number for each order; 0.0 if all are 0."""
+
         def order_alpha(k: int, value: Any) -> float:
             leaves_out = isinstance(value, str | Real) and value in (math.inf, "inf")  # JSON has no infinite number
             return math.inf if leaves_out else float(self._number(f"{name}[{k}]", value))
@@ -105,10 +107,11 @@ class Param:
         return numbers if any(numbers) else 0.0
 
     def _number(self, name: str, value: Any) -> float | int:
+        """Return a value as a number, once it is within the limits; `RecipeError` names `name`."""
         kind = "a whole number" if self.integer else "a number"
-        low, high = (_plain(self.low), _plain(self.high))
-        expected_text = f"expected {kind} {'above' if self.open_low else 'from'} {low}" + (
-            f" to {high}" if math.isfinite(self.high) else ""
+        low_text, high_text = (_plain(self.low), _plain(self.high))
+        expected_text = f"expected {kind} {'above' if self.open_low else 'from'} {low_text}" + (
+            f" to {high_text}" if math.isfinite(self.high) else ""
         )
         if self.keywords and "[" not in name:  # each of several is a number
             expected_text += f", or {' or '.join(map(repr, self.keywords))}"

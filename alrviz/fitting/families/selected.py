@@ -119,16 +119,18 @@ class SelectiveALR(ALR):
         for level in cell_levels(*settings) if by_cell else levels(*settings):
             rows.on_level(level)
             chosen_tuples.append(level.cells if isinstance(level, CellLevel) else level.chosen)
-        gains = params["selection"] == "gain" and order > 1
-        if gains and not hierarchy:
+        adds_gains = params["selection"] == "gain" and order > 1
+        if adds_gains and not hierarchy:
             tables = rows.tables(order - 1)
-            parts = as_selected_cells(tables.space, tables.seen) if by_cell else tuple(map(tuple, tables.space.members))
-            chosen_tuples.insert(0, parts)
-        counted_tuples = chosen_tuples if gains else chosen_tuples[-1:]
+            base_tuples = (
+                as_selected_cells(tables.space, tables.seen) if by_cell else tuple(map(tuple, tables.space.members))
+            )
+            chosen_tuples.insert(0, base_tuples)
+        counted_tuples = chosen_tuples if adds_gains else chosen_tuples[-1:]
         return (
             join_sizes(counted_tuples, rows.levels)
             if by_cell
-            else tuple(columns for part in counted_tuples for columns in part)
+            else tuple(columns for tuples_of_order in counted_tuples for columns in tuples_of_order)
         )
 
     def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> "Sequence[int | AllOrders]":
@@ -158,6 +160,7 @@ class SelectiveALR(ALR):
         self._check_number(params, n_columns)
 
     def _check_number(self, params: Mapping[str, Any], n_columns: int) -> None:
+        """Raise an error if selection="cv" would score more tuples than it can."""
         if params["selection"] != "cv" or params["order"] == "auto":
             return
         for tuples in self._n_candidates(params, n_columns).values():
@@ -233,17 +236,22 @@ def estimate_chosen(
     full_estimate = estimate_order(recipe.replace(order=order), uncovered)
     needed_bytes, cells = dict[int, int](), dict[int, int]()
     for level, tuples in n_candidates.items():
-        full = full_estimate if level == order else estimate_order(recipe.replace(order=level), uncovered)
-        share = tuples / comb(columns, level)
-        keys = 2 * kept_of(tuples) * (encoded.n_rows + shape.n_heldout)
-        needed_bytes[level], cells[level] = ceil(full.cost.bytes * share) + keys, ceil(full.cells_seen * share)
+        order_estimate = full_estimate if level == order else estimate_order(recipe.replace(order=level), uncovered)
+        tuple_share = tuples / comb(columns, level)
+        key_bytes = 2 * kept_of(tuples) * (encoded.n_rows + shape.n_heldout)
+        needed_bytes[level], cells[level] = (
+            ceil(order_estimate.cost.bytes * tuple_share) + key_bytes,
+            ceil(order_estimate.cells_seen * tuple_share),
+        )
     if together:
         needed_bytes[order], cells[order] = sum(needed_bytes.values()), sum(cells.values())
     largest, classes = max(needed_bytes, key=lambda level: needed_bytes[level]), encoded.n_classes
     # each kept tuple is a block
     blocks = sum(map(kept_of, n_candidates.values())) if together else kept_of(n_candidates[order])
-    work = PassSize(encoded.n_rows, classes, cells[order], blocks, cells[order], cells[order]).reference_seconds()
-    cost = Cost(classes * (cells[order] + 1), needed_bytes[largest], work, 1)
+    work_seconds = PassSize(
+        encoded.n_rows, classes, cells[order], blocks, cells[order], cells[order]
+    ).reference_seconds()
+    cost = Cost(classes * (cells[order] + 1), needed_bytes[largest], work_seconds, 1)
     result = replace(full_estimate, cost=cost, cells_seen=cells[order])
     if full_estimate.refused and n_candidates[order] == comb(columns, order):
         return result

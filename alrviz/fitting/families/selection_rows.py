@@ -50,14 +50,14 @@ class InMemory(SelectionRows):
             z = np.full((rows.n_rows, rows.padded_width), -np.inf)
             z[:, : rows.n_classes] = log_pi
         else:
-            lower = prepared.covered(below, request.stop)
+            base_data = prepared.covered(below, request.stop)
             # stochastic solvers would search step lengths first
             params = {**with_number(request.params), "solver": "auto"}
             fit = assemble(
-                lower.rows, lower.cover, self.tables(below), params, prepared.encoded.classes, request.stop,
+                base_data.rows, base_data.cover, self.tables(below), params, prepared.encoded.classes, request.stop,
                 seed=request.recipe.seed, chains=prepared.encoded.chains,
             )  # fmt: skip
-            rows, z = lower.rows, fit.objective.scores(_approximate_weights(fit))
+            rows, z = base_data.rows, fit.objective.scores(_approximate_weights(fit))
         residual = rows.scores()
         rows.loss_and_residual(z, None, 0.0, z, residual, request.stop)
         return prepared.sums(tables, residual, request.stop)
@@ -67,20 +67,20 @@ class InMemory(SelectionRows):
         weights.
         """
         request = self._request
-        parts = request.prepared.validation(request.recipe.seed, request.stop)
-        assert parts.holdout is not None
-        weights = parts.holdout.weights
+        data = request.prepared.validation(request.recipe.seed, request.stop)
+        assert data.holdout is not None
+        weights = data.holdout.weights
         has_weight = weights > 0
         if request.params["class_weight"] is not None or len(np.unique(weights[has_weight])) > 1:
             raise RecipeError(
                 "selection='cv' learns row by row, with equal weights; expected equal weights of rows and classes, or "
                 "selection='mi', 'mi-mm' or 'gain'"
             )
-        validation = CodedRows(parts.holdout.codes[:, has_weight], parts.holdout.y[has_weight], parts.encoded.n_classes)
-        tables = parts.tables(tuples, request.params["smoothing"], request.stop)
+        validation = CodedRows(data.holdout.codes[:, has_weight], data.holdout.y[has_weight], data.encoded.n_classes)
+        tables = data.tables(tuples, request.params["smoothing"], request.stop)
         max_bytes = free_memory() // 2 if request.max_memory is None else request.max_memory
         return LeaveOneTupleOut(
-            tables, validation, request.params, request.recipe.seed, parts.n_jobs, request.stop, max_bytes
+            tables, validation, request.params, request.recipe.seed, data.n_jobs, request.stop, max_bytes
         ).losses(request.report)
 
 
@@ -106,20 +106,20 @@ class OverPasses(SelectionRows):
 
     def excess(self, tuples: Tuples, below: Tuples) -> Floats:
         """Return G (S, C): the residuals of a model of `below`, summed by cell in one more pass."""
-        request, target = self._request, self._count(tuples)
+        request, target_counts = self._request, self._count(tuples)
         request.report(f"fitting the model that {request.recipe.family} adds tuples to")
         if below == 0:
-            base = self._count(1)
-            table, bias = base.blank(None), base.tables.log_pi
+            base_counts = self._count(1)
+            phi_table, bias = base_counts.blank(None), base_counts.tables.log_pi
         else:
-            base = self._count(below)
+            base_counts = self._count(below)
             params = {**request.recipe.params, "solver": "tron"}
-            fit = assemble_stream(base, *self._trials, params, request.stop, seed=request.recipe.seed)
+            fit = assemble_stream(base_counts, *self._trials, params, request.stop, seed=request.recipe.seed)
             model = fit.objective.model(_approximate_weights(fit))
-            table, bias = base.blank(None), model.bias
-            table[base.rows, : len(bias)] = model.phi
-        return base.passes.loss_and_gradient(
-            table, bias, request.stop, gradient_cells=target.passes.cells, gradient_rows=target.rows
+            phi_table, bias = base_counts.blank(None), model.bias
+            phi_table[base_counts.rows, : len(bias)] = model.phi
+        return base_counts.passes.loss_and_gradient(
+            phi_table, bias, request.stop, gradient_cells=target_counts.passes.cells, gradient_rows=target_counts.rows
         ).gradient
 
     def losses_without(self, tuples: Tuples) -> Floats:
@@ -149,7 +149,7 @@ def first_rows(coded: EncodedTable, skipped: int = 0) -> Encoded:
 
     Rows are in chunks at random, so they are a sample.
     """
-    codes, y = (part[..., skipped:] for part in next(iter(coded.cache.chunks("train", [0]))))
+    codes, y = (array[..., skipped:] for array in next(iter(coded.cache.chunks("train", [0]))))
     return Encoded(codes, y, np.ones(len(y)), coded.levels, coded.classes, coded.names)
 
 

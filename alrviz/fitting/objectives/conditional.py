@@ -81,16 +81,18 @@ class ConditionalObjective(FitObjective):
         phi = self.tables.phi(w[:-1])
         z, residual = self._forward(phi, w[-1], self.rows), self.rows.scores()
         sums = self.rows.loss_and_residual(z, None, 0.0, z, residual, self.stop)
-        cells, table = self._new_tables()
-        self.rows.scatter(self._blocks, residual, table, self.stop)
-        self._blocks.scatter_to_cells(table, cells, self.rows.n_jobs, self.stop)
-        by_cell = cells[self._first_seen :, : self.n_classes]
+        cell_table, joint_table = self._new_tables()
+        self.rows.scatter(self._blocks, residual, joint_table, self.stop)
+        self._blocks.scatter_to_cells(joint_table, cell_table, self.rows.n_jobs, self.stop)
+        by_cell = cell_table[self._first_seen :, : self.n_classes]
         if self.rows.gaps is not None:
             level_log_p = self.tables.network.level_log_p
             by_cell += self.rows.gaps.slopes(residual, phi, level_log_p, self.rows.n_jobs, self.stop)
         slopes = self.tables.adjoint(by_cell, phi)
-        total = table[: self._blocks.first[1], : self.n_classes].sum(axis=0)  # every row is in the first block once
-        gradient = np.concatenate([slopes, total[None, :]])
+        class_sums = joint_table[: self._blocks.first[1], : self.n_classes].sum(
+            axis=0
+        )  # every row is in the first block once
+        gradient = np.concatenate([slopes, class_sums[None, :]])
         return Point(w, z, sums, 0.0, sums.nll, gradient)
 
     def phi_norm(self, w: Floats) -> float:
@@ -114,10 +116,11 @@ class ConditionalObjective(FitObjective):
         return np.concatenate([model.phi, model.bias[None, :]])
 
     def _forward(self, phi: Floats, bias: Floats, rows: ConditionalRows) -> Floats:
-        cells, table = self._new_tables()
-        cells[self._first_seen :, : self.n_classes] = phi
-        self._blocks.expand(cells, table, rows.n_jobs, self.stop)
-        z = rows.forward(self._blocks, table, bias, stop=self.stop)
+        """Return the scores (N, W) of rows at phi (S, C) and bias (C,)."""
+        cell_table, joint_table = self._new_tables()
+        cell_table[self._first_seen :, : self.n_classes] = phi
+        self._blocks.expand(cell_table, joint_table, rows.n_jobs, self.stop)
+        z = rows.forward(self._blocks, joint_table, bias, stop=self.stop)
         if rows.fixed is not None:
             z[:, : self.n_classes] += rows.fixed
         if rows.gaps is not None:
@@ -146,25 +149,25 @@ def conditional(
     """
     encoded, heldout, jobs = prepared.encoded, prepared.holdout, prepared.n_jobs
     codes, y, weights = encoded.codes, encoded.y, encoded.weights
-    single = prepared.tables(1, params["smoothing"], stop)
-    tables = ConditionalTables.of(count_network(structure, single, codes, y, weights, jobs, stop), summed)
-    tables_of = [encoded] if heldout is None else [encoded, heldout]
-    all_codes = as_kernel_codes(np.concatenate([encoded_rows.codes for encoded_rows in tables_of], axis=1))
+    single_tables = prepared.tables(1, params["smoothing"], stop)
+    tables = ConditionalTables.of(count_network(structure, single_tables, codes, y, weights, jobs, stop), summed)
+    encoded_tables = [encoded] if heldout is None else [encoded, heldout]
+    all_codes = as_kernel_codes(np.concatenate([encoded_rows.codes for encoded_rows in encoded_tables], axis=1))
     space = tables.network.space
     blocks = [Block(np.array(columns, np.int32), np.array([t])) for t, columns in enumerate(space.chosen)]
     joint = number_joint_values(blocks, all_codes, space.levels, jobs, stop)
     links = CellIndex.of_seen(space, tables.cells).links(all_codes, blocks, joint, jobs, stop)
     # scores of levels alone, where no row has their parents: no cell of the tables has a part in them
-    base = tables.model(np.zeros_like(tables.start), np.zeros_like(tables.network.bias))
+    level_model = tables.model(np.zeros_like(tables.start), np.zeros_like(tables.network.bias))
     tree = tables.tree if summed else None
     results, end = [], 0
-    for encoded_rows in tables_of:
+    for encoded_rows in encoded_tables:
         begin, end = end, end + encoded_rows.n_rows
         rows = Rows(encoded_rows.y, encoded_rows.weights, encoded_rows.n_classes, n_jobs=jobs)
         if encoded_rows is encoded or weigh_heldout:
             rows = class_weighted(rows, params["class_weight"], encoded.classes)
-        fixed = base.table_scores(encoded_rows.codes, jobs, stop)
-        parts = Parts.of_rows(tree, encoded_rows.codes, stop) if tree else None
+        fixed = level_model.table_scores(encoded_rows.codes, jobs, stop)
+        missing_parts = Parts.of_rows(tree, encoded_rows.codes, stop) if tree else None
         keys = np.ascontiguousarray(joint.keys[:, begin:end])
-        results.append(ConditionalRows(rows, keys, fixed if fixed.any() else None, parts or None))
+        results.append(ConditionalRows(rows, keys, fixed if fixed.any() else None, missing_parts or None))
     return ConditionalObjective(tables, results[0], links, stop), results[1] if heldout is not None else None

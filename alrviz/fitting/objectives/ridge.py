@@ -31,12 +31,12 @@ _NO_DERIVATIVES: Mapping[float, LineDerivatives] = MappingProxyType({})
 class Point:
     """Weights with the results of a pass: scores z (N, W), sums over rows, F and dF/dw."""
 
-    w: Floats
-    z: Floats
+    w: Floats  # weights, shaped as the objective has them
+    z: Floats  # scores (N, W)
     sums: Sums
     penalty: float
-    objective: float
-    gradient: Floats
+    objective: float  # F: loss and penalty
+    gradient: Floats  # dF/dw, shaped as w
 
 
 class FitObjective(ABC):
@@ -249,9 +249,9 @@ class Line(ABC):
     def at(self, t: float) -> tuple[float, float, float]:
         """Return F, dF/dt and d2F/dt2 at t."""
         loss, slope, curvature = self.loss_at(t)
-        first, second = self._penalty_derivatives
-        value = loss + self.start.penalty + t * (first + 0.5 * t * second)
-        return value, slope + first + t * second, curvature + second
+        penalty_slope, penalty_curvature = self._penalty_derivatives
+        value = loss + self.start.penalty + t * (penalty_slope + 0.5 * t * penalty_curvature)
+        return value, slope + penalty_slope + t * penalty_curvature, curvature + penalty_curvature
 
     @abstractmethod
     def loss_at(self, t: float) -> LineDerivatives | Floats:

@@ -195,12 +195,12 @@ class StreamObjective(CellWeights, Objective):
 
         Both are (S + 1, C): S seen cells and the intercept, C classes. squares None: all 0.
         """
-        pull = None
+        penalty_per_visit = None
         if self._q is not None:
             visits = np.append(self.parameterisation.tables.counts.sum(axis=1), self.total)[:, None]
-            pull = self._q / np.maximum(1.0, visits)
-        table = step_table(self.passes.cells.n_rows, self.passes.padded_width, self._step_rows, self.scale, w, pull,
-                           self.center)  # fmt: skip
+            penalty_per_visit = self._q / np.maximum(1.0, visits)
+        table = step_table(self.passes.cells.n_rows, self.passes.padded_width, self._step_rows, self.scale, w,
+                           penalty_per_visit, self.center)  # fmt: skip
         if squares is not None:
             table[self._step_rows, SQUARES, : self.n_classes] = squares
         return table
@@ -249,9 +249,9 @@ class StreamLine(Line):
             return self._ready[1]
         point = self.objective.value_grad(self.start.w + t * self.direction)
         if not point.objective <= self.value:
-            best = min(self._known_losses, key=lambda length: self.at(length)[0])
-            if best not in (t, 0.0):
-                return self.objective.value_grad(self.start.w + best * self.direction)
+            best_length = min(self._known_losses, key=lambda length: self.at(length)[0])
+            if best_length not in (t, 0.0):
+                return self.objective.value_grad(self.start.w + best_length * self.direction)
         return point
 
     def loss_at(self, t: float) -> Floats:
@@ -272,7 +272,7 @@ class StreamLine(Line):
 
     def _evaluate(self, t: float) -> None:
         """Make a pass for lengths around t."""
-        lengths = tuple(t * share for share in STEP_MULTIPLES)
+        lengths = tuple(t * multiple for multiple in STEP_MULTIPLES)
         objective = self.objective
         sums = objective.gather(self.start.w, (self.direction, lengths))
         self._known_losses.update(zip(lengths, sums.line, strict=True))

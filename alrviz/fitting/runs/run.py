@@ -270,11 +270,11 @@ class Run(RunAttributes, Job[Step]):
         chosen_params = {} if self._fit is None else self._fit.solver.chosen_params(state)
         if any(self.recipe.params[name] != value for name, value in chosen_params.items()):
             self.recipe, self._alpha_was_chosen = self.recipe.replace(**chosen_params), True
-            values = ", ".join(f"{name}={in_digits(value)}" for name, value in chosen_params.items())
+            values_text = ", ".join(f"{name}={in_digits(value)}" for name, value in chosen_params.items())
             n_trials = sum(step.kind == "search" for step in self.trace.since(0))
             self._choices = [
                 *self._choices,
-                f"{values} was chosen by validation log loss of folds, in {n_trials} trials",
+                f"{values_text} was chosen by validation log loss of folds, in {n_trials} trials",
             ]
 
     def replay(self, index: int) -> "Run":
@@ -326,12 +326,13 @@ class Run(RunAttributes, Job[Step]):
                 yield step
 
     def _end(self, outcome: Outcome) -> None:
+        """Set the outcome, unless there is one, and release the solver's memory."""
         with self._ending:
             if self.outcome is None:
                 self.trace.close()
                 self.outcome = outcome
-                steps = self.trace[-1].index if len(self.trace) else 0
-                _log.info("%s: %s, after step %d and %.3g s", self.name, outcome, steps, self._seconds)
+                n_steps = self.trace[-1].index if len(self.trace) else 0
+                _log.info("%s: %s, after step %d and %.3g s", self.name, outcome, n_steps, self._seconds)
                 if self.state is not None:
                     self.state = self.state.released()
                 if self._fit is not None:
@@ -346,11 +347,12 @@ class Run(RunAttributes, Job[Step]):
                 self._advancing.release()
 
     def _next(self) -> tuple[SolverState, Step, Outcome | None]:
+        """Return the next state, its step, and the outcome if it is the last."""
         fit = self._fit or self._prepare()
-        begin = time.perf_counter()
+        started_at = time.perf_counter()
         previous = self.state  # read once: a stop may replace it
         state = self._begin(fit) if previous is None else fit.solver.advance(fit.objective, previous)
-        self._seconds += time.perf_counter() - begin
+        self._seconds += time.perf_counter() - started_at
         with self._ending:
             if previous is not None and previous is self.state and self.coded is not None:
                 # they are as large as the weights, and no longer needed
@@ -386,6 +388,7 @@ class Run(RunAttributes, Job[Step]):
         )
 
     def _step_of(self, state: SolverState, extra: dict[str, float]) -> Step:
+        """Return the step of a state, with its additional values."""
         point = state.point
         return Step(
             index=state.index,
@@ -402,6 +405,7 @@ class Run(RunAttributes, Job[Step]):
         )
 
     def _prepare(self) -> Fit:
+        """Build the fit and the observers of its steps."""
         problem = self._problem_of_stream(self.dataset) if isinstance(self.dataset, Stream) else self._problem_of_rows()
         fit, self.tables = problem.fit, problem.tables
         if self._start is not None and not isinstance(self.dataset, Stream):
@@ -521,6 +525,7 @@ class Run(RunAttributes, Job[Step]):
         return choice.prepared
 
     def _choose_keep(self, build: Build) -> None:
+        """Choose how many tuples the model keeps, if the recipe leaves it open."""
         if self.recipe.params.get("keep") == AUTO:
             self.activity = "choosing keep"
             self.recipe, sentence = choose_n_tuples(self.recipe, build, self.token)

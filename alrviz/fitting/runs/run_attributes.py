@@ -35,10 +35,10 @@ class RunAttributes:
     trace: Trace
     estimate: Estimate | None
     _prepared: TrainingData | None
-    coded: "EncodedTable | None"
+    coded: "EncodedTable | None"  # the encoded table of a `Stream`
     _scheduler: object
     _fit: Fit | None
-    tables: Tables | None
+    tables: Tables | None  # the counts; None before they are made
     _levels: list[Level]
     _choices: list[str]
     state: SolverState | None
@@ -138,8 +138,8 @@ class RunAttributes:
     @property
     def separation(self) -> "MappingProxyType[str, float]":
         """Signs of separation: share of (cell, class) pairs with count 0, of rows classified correctly, norm of phi."""
-        last, nan = self.trace[-1].extra if len(self.trace) else {}, float("nan")
-        empty = self.tables.empty_share if self.tables else nan
+        extra, nan = self.trace[-1].extra if len(self.trace) else {}, float("nan")
+        empty_share = self.tables.empty_share if self.tables else nan
         return MappingProxyType(
-            {"empty_share": empty, "lead": last.get("lead", nan), "phi_norm": last.get("phi_norm", nan)}
+            {"empty_share": empty_share, "lead": extra.get("lead", nan), "phi_norm": extra.get("phi_norm", nan)}
         )

@@ -36,8 +36,8 @@ class Snapshots:
     def indices(self) -> list[int]:
         """Step indices that are stored, ascending."""
         with self._lock:
-            last = {self._last[0]} if self._last else set()
-            return sorted(self._snapshots.keys() | last)
+            last_index = {self._last[0]} if self._last else set()
+            return sorted(self._snapshots.keys() | last_index)
 
     def at(self, index: int) -> tuple[int, NDArray[np.float32]]:
         """Return the stored step at or before `index`, and its weights, shaped as they were.
@@ -49,8 +49,8 @@ class Snapshots:
             snapshots = dict(self._snapshots)
             if self._last:
                 snapshots[self._last[0]] = self._last[1]
-        order = sorted(snapshots)
-        place = bisect_right(order, index)
-        if place == 0:
+        stored_indices = sorted(snapshots)
+        n_until_index = bisect_right(stored_indices, index)
+        if n_until_index == 0:
             raise IndexError(f"no weights are stored at or before step {index}")
-        return order[place - 1], snapshots[order[place - 1]]
+        return stored_indices[n_until_index - 1], snapshots[stored_indices[n_until_index - 1]]

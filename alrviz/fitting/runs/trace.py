@@ -49,13 +49,13 @@ class Trace:
 
     def append(self, step: Step) -> bool:
         """Add a step; return False, and add nothing, once the trace is closed."""
-        form, numbers = (step.kind, *step.extra), array("d", (*_numbers_of(step), *step.extra.values()))
+        kind_and_names, numbers = (step.kind, *step.extra), array("d", (*_numbers_of(step), *step.extra.values()))
         with self._lock:
             if not self.closed:
-                if form not in self._forms:
-                    self._forms.append(form)
+                if kind_and_names not in self._forms:
+                    self._forms.append(kind_and_names)
                 self._numbers.extend(numbers)
-                self._kinds.append(self._forms.index(form))
+                self._kinds.append(self._forms.index(kind_and_names))
                 self._ends.append(len(self._numbers))
             return not self.closed
 
@@ -67,7 +67,7 @@ class Trace:
     @property
     def bytes(self) -> int:
         """Memory of the steps."""
-        return sum(len(part) * part.itemsize for part in (self._numbers, self._kinds, self._ends))
+        return sum(len(values) * values.itemsize for values in (self._numbers, self._kinds, self._ends))
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -76,14 +76,15 @@ class Trace:
         return self._step(range(len(self))[k])
 
     def _step(self, k: int) -> Step:
+        """Unpack the step at position k."""
         kind, *names = self._forms[self._kinds[k]]
-        end = self._ends[k]
-        begin = end - len(names)
-        numbers = self._numbers[begin - len(_NUMBERS) : begin]
+        extras_end = self._ends[k]
+        extras_start = extras_end - len(names)
+        numbers = self._numbers[extras_start - len(_NUMBERS) : extras_start]
         index, evaluations, passes, seconds, objective, nll, penalty, grad_norm, step_size = numbers
         return Step(
             int(index), kind, int(evaluations), passes, seconds, objective, nll, penalty, grad_norm, step_size,
-            dict(zip(names, self._numbers[begin:end], strict=True)),
+            dict(zip(names, self._numbers[extras_start:extras_end], strict=True)),
         )  # fmt: skip
 
     def since(self, cursor: int) -> list[Step]:

@@ -61,23 +61,23 @@ class AlphaFold:
         self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
     ) -> tuple[Floats, Floats, float]:
         """Fit with FINAL_TOL if `close`; see `Fold`."""
-        objective, ends, alpha = self.objective, self.ends, value
-        nearest = min(ends, key=lambda end: float(np.sum(np.log(end / alpha) ** 2)), default=None)
+        objective, weights_by_alpha, alpha = self.objective, self.ends, value
+        nearest_alpha = min(weights_by_alpha, key=lambda end: float(np.sum(np.log(end / alpha) ** 2)), default=None)
         objective.penalise(tuple(alpha.tolist()) if len(alpha) > 1 else float(alpha[0]))
         solver, test = (
             Tron(max_start_steps=MAX_STEPS // 2),
             ConvergenceTest(objective, MAX_STEPS, FINAL_TOL if close else SEARCH_TOL),
         )
-        state = solver.init(objective, self.w if nearest is None else ends[nearest])
+        state = solver.init(objective, self.w if nearest_alpha is None else weights_by_alpha[nearest_alpha])
         while test.verdict(state) is None:
             stop.check()
             state = solver.advance(objective, state)
-        share = objective.rows.n_rows / max(1, objective.rows.n_rows + self.heldout.n_rows)
+        row_share = objective.rows.n_rows / max(1, objective.rows.n_rows + self.heldout.n_rows)
         w, passes, slope = state.point.w, state.passes, np.zeros(len(alpha))
-        ends.pop(key := tuple(alpha.tolist()), None)
-        while len(ends) >= MAX_ENDS:
-            del ends[next(iter(ends))]
-        ends[key] = w
+        weights_by_alpha.pop(key := tuple(alpha.tolist()), None)
+        while len(weights_by_alpha) >= MAX_ENDS:
+            del weights_by_alpha[next(iter(weights_by_alpha))]
+        weights_by_alpha[key] = w
         losses = row_losses(objective, w, self.heldout)
         if sloped:
             validation_slopes = objective.slopes_on(w, self.heldout)
@@ -87,7 +87,7 @@ class AlphaFold:
             )
             passes += products  # the step is -u
             slope = _by_order(step * objective.ridge * (w - objective.center), objective, alpha)
-        return losses, slope, share * passes
+        return losses, slope, row_share * passes
 
 
 @dataclass(eq=False)
@@ -177,8 +177,8 @@ class AlphaTuned(Solver):
 
     def trials(self) -> Search:
         """Yield candidates as they are evaluated, and return the best; None if nothing can be held out."""
-        best: Candidate | None = yield from self.strategy.search(self.make(), self.stop)
-        return best
+        best_candidate: Candidate | None = yield from self.strategy.search(self.make(), self.stop)
+        return best_candidate
 
     def advance(self, objective: "LinearObjective", state: SolverState) -> SolverState:
         """Return the state after one trial of alphas, or after an iteration of the fit at the chosen ones."""
@@ -186,20 +186,20 @@ class AlphaTuned(Solver):
             try:
                 trial = next(state.carry.trials)
             except StopIteration as end:
-                best: Candidate | None = end.value
-                alpha = (self.fallback,) * self.strategy.n_alphas if best is None else best.values
+                best_candidate: Candidate | None = end.value
+                alpha = (self.fallback,) * self.strategy.n_alphas if best_candidate is None else best_candidate.values
                 return self._begin_fit(objective, state, alpha)
             return replace(
                 state, passes=state.passes + trial.passes, kind="search",
                 extra={**trial.alphas_by_name, "search_log_loss": trial.loss, "search_folds": trial.folds},
             )  # fmt: skip
         chosen_alpha = state.carry
-        new = self.solver.advance(objective, replace(state, carry=chosen_alpha.carry))
+        next_state = self.solver.advance(objective, replace(state, carry=chosen_alpha.carry))
         return replace(
-            new,
+            next_state,
             kind="inner",
-            carry=replace(chosen_alpha, carry=new.carry),
-            extra={**new.extra, **named_alphas(chosen_alpha.alpha)},
+            carry=replace(chosen_alpha, carry=next_state.carry),
+            extra={**next_state.extra, **named_alphas(chosen_alpha.alpha)},
         )
 
     def chosen_params(self, state: SolverState) -> dict[str, object]:
@@ -209,12 +209,13 @@ class AlphaTuned(Solver):
         return {"alpha": state.carry.alpha if self.strategy.n_alphas > 1 else state.carry.alpha[0]}
 
     def _begin_fit(self, objective: "LinearObjective", state: SolverState, alpha: tuple[float, ...]) -> SolverState:
+        """Return the state after the first iteration of the fit at the chosen alphas."""
         objective.penalise(alpha if self.strategy.n_alphas > 1 else alpha[0])
         w = self.first(alpha)
-        first = self.solver.init(objective, state.point.w if w is None else w)
+        first_state = self.solver.init(objective, state.point.w if w is None else w)
         started = replace(
-            first, index=state.index, evaluations=state.evaluations + 1, passes=state.passes + 1.0,
-            carry=ChosenAlpha(alpha, first.carry),
+            first_state, index=state.index, evaluations=state.evaluations + 1, passes=state.passes + 1.0,
+            carry=ChosenAlpha(alpha, first_state.carry),
         )  # fmt: skip
         return self.advance(objective, started)
 
@@ -223,7 +224,9 @@ def _by_order(values: Floats, objective: "LinearObjective", alpha: Floats) -> Fl
     """Return sums (G,) over the weights of each alpha; the intercepts' go to the smallest."""
     if len(alpha) == 1:
         return np.array([values.sum()])
-    order = objective.parameterisation.orders_of_weights()
-    order = np.where(order < 0, int(alpha.argmin()), order)
-    sums: Floats = np.bincount(np.broadcast_to(order, values.shape).ravel(), values.ravel(), len(alpha)).astype(float)
+    order_of_weight = objective.parameterisation.orders_of_weights()
+    order_of_weight = np.where(order_of_weight < 0, int(alpha.argmin()), order_of_weight)
+    sums: Floats = np.bincount(
+        np.broadcast_to(order_of_weight, values.shape).ravel(), values.ravel(), len(alpha)
+    ).astype(float)
     return sums

@@ -45,20 +45,21 @@ class BrentGradients(Solver):
     def advance(self, objective: "ConditionalObjective", state: SolverState) -> SolverState:
         """Return the state one iteration later."""
         gradient, memory = state.point.gradient, state.carry
-        new, t = state, 0.0
+        next_state, step_size = state, 0.0
         direction = -gradient
         if memory is not None:
             direction = self.direction(gradient, memory)
-            new, t = _search(objective, state, direction, memory)
-        if t == 0.0:
+            next_state, step_size = _search(objective, state, direction, memory)
+        if step_size == 0.0:
             direction = -gradient
-            new, t = _search(objective, new, direction, memory)
-        if t == 0.0:
-            return stalled(new)
-        w = state.point.w + t * direction
-        carry = BrentCarry(direction, gradient, t * dot(gradient, direction))
+            next_state, step_size = _search(objective, next_state, direction, memory)
+        if step_size == 0.0:
+            return stalled(next_state)
+        w = state.point.w + step_size * direction
+        carry = BrentCarry(direction, gradient, step_size * dot(gradient, direction))
         return SolverState(
-            state.index + 1, objective.value_grad(w), new.evaluations + 1, new.passes + 1.0, t, carry=carry
+            state.index + 1, objective.value_grad(w), next_state.evaluations + 1, next_state.passes + 1.0,
+            step_size, carry=carry,
         )  # fmt: skip
 
     def direction(self, gradient: Floats, memory: BrentCarry) -> Floats:

@@ -51,9 +51,13 @@ def choose(params: Mapping[str, Any], room: float) -> SolverChoice:
     if solver == "tron":
         n_corrections = next((m for m in range(requested, 0, -1) if _tron_vectors(m) <= room), 0)
         if n_corrections >= min(MIN_CORRECTIONS, requested) or not auto:
-            shortened = _with_shortage(solver, n_corrections, requested, reason)
+            full_reason = _with_shortage(solver, n_corrections, requested, reason)
             return SolverChoice(
-                solver, n_corrections, shortened, _tron_vectors(n_corrections), not auto and n_corrections == requested
+                solver,
+                n_corrections,
+                full_reason,
+                _tron_vectors(n_corrections),
+                not auto and n_corrections == requested,
             )
         solver, reason = "lbfgs", "lbfgs instead of tron: max_memory leaves no room for its inner loop"
     if solver != "lbfgs":
@@ -62,11 +66,11 @@ def choose(params: Mapping[str, Any], room: float) -> SolverChoice:
     n_corrections = int(max(0, min(requested, room)))  # a correction is two vectors of float32
     if n_corrections < min(MIN_CORRECTIONS, requested):
         return _without_memory(params, room)
-    shortened, vectors = (
+    full_reason, vectors = (
         _with_shortage(solver, n_corrections, requested, reason),
         min(n_corrections, params["max_iter"]),
     )
-    return SolverChoice(solver, n_corrections, shortened, vectors, not auto and n_corrections == requested)
+    return SolverChoice(solver, n_corrections, full_reason, vectors, not auto and n_corrections == requested)
 
 
 def _tron_vectors(n_corrections: int) -> int:
@@ -83,6 +87,7 @@ def _with_shortage(solver: str, n_corrections: int, requested: int, reason: str)
 
 
 def _without_memory(params: Mapping[str, Any], room: float) -> SolverChoice:
+    """Return a solver without corrections, as there is `room` for too few."""
     n_corrections = max(0, int(room))
     solver = "gd" if params["scale"] == "diagonal-adaptive" else "cg"
     reason = (

@@ -102,9 +102,9 @@ class Candidate:
         """
         candidate, other = self.on_common_rows(other), other.on_common_rows(self)
         difference, weights = candidate.rows - other.rows, candidate.weights
-        mean = np.average(difference, weights=weights)
-        error = np.sqrt(np.average((difference - mean) ** 2, weights=weights) / weights.sum())
-        return bool(mean > error)
+        mean_difference = np.average(difference, weights=weights)
+        standard_error = np.sqrt(np.average((difference - mean_difference) ** 2, weights=weights) / weights.sum())
+        return bool(mean_difference > standard_error)
 
     def is_below(self, other: "Candidate") -> bool:
         """Return whether the other loses more, by over a standard error, on the rows that both have."""
@@ -239,8 +239,8 @@ class Descent:
         low, high = np.log(self.unit * MIN_ALPHA), np.log(self.unit * MAX_ALPHA)
         for _ in range(MAX_TRIALS):
             assert current.slope is not None
-            x = current.log_values
-            outward = ((x <= low) & (current.slope > 0)) | ((x >= high) & (current.slope < 0))
+            log_alphas = current.log_values
+            outward = ((log_alphas <= low) & (current.slope > 0)) | ((log_alphas >= high) & (current.slope < 0))
             slope = np.where(outward, 0.0, current.slope)
             length = float(np.linalg.norm(slope))
             if length == 0.0:
@@ -251,18 +251,18 @@ class Descent:
             step *= min(1.0, _DECADE / float(np.abs(step).max()))
             if -(step @ slope) < MIN_DECREASE * current.loss:
                 break
-            new = evaluate_alphas(folds, np.clip(x + step, low, high), stop, sloped=True)
-            yield new
-            if not new.loss < current.loss:  # once more, at the minimum of the parabola
-                rise = new.loss - current.loss - step @ slope
-                share = float(np.clip(-(step @ slope) / (2.0 * rise), 0.1, 0.5)) if np.isfinite(rise) else 0.1
-                new = evaluate_alphas(folds, np.clip(x + share * step, low, high), stop, sloped=True)
-                yield new
-                if not new.loss < current.loss:
+            trial = evaluate_alphas(folds, np.clip(log_alphas + step, low, high), stop, sloped=True)
+            yield trial
+            if not trial.loss < current.loss:  # once more, at the minimum of the parabola
+                rise = trial.loss - current.loss - step @ slope
+                fraction = float(np.clip(-(step @ slope) / (2.0 * rise), 0.1, 0.5)) if np.isfinite(rise) else 0.1
+                trial = evaluate_alphas(folds, np.clip(log_alphas + fraction * step, low, high), stop, sloped=True)
+                yield trial
+                if not trial.loss < current.loss:
                     break
-            assert new.slope is not None
-            inverse = _bfgs_update(inverse, new.log_values - x, new.slope - current.slope)
-            decrease, current = current.loss - new.loss, new
+            assert trial.slope is not None
+            inverse = _bfgs_update(inverse, trial.log_values - log_alphas, trial.slope - current.slope)
+            decrease, current = current.loss - trial.loss, trial
             if decrease < MIN_DECREASE * current.loss:
                 break
         return current
@@ -287,8 +287,8 @@ def choose_alpha(
         try:
             candidate = next(search)
         except StopIteration as end:
-            best: Candidate | None = end.value
-            return best
+            best_candidate: Candidate | None = end.value
+            return best_candidate
         on_candidate(candidate)
 
 

@@ -51,7 +51,7 @@ class ConvergenceTest:
     def verdict(self, state: SolverState) -> Outcome | None:
         """Return why the fit ends at `state`, or None if it goes on."""
         point: Any = state.point  # the objective's own kind
-        total = self._objective.total
+        total_weight = self._objective.total
         if not math.isfinite(point.objective):
             return Outcome(DIVERGED, f"the objective is no longer a finite number at step {state.index}")
         if state.kind == "search":
@@ -62,7 +62,7 @@ class ConvergenceTest:
             return Outcome(CONVERGED, "nothing was to be fitted: these are the weights of the start")
         # with a penalty or bounds separated data have an optimum too, which the fit approaches
         unbounded = not np.any(self._objective.alpha) and self._objective.bounds is None
-        if unbounded and point.sums.tied == 0.0 and point.sums.nll < SEPARATED_NLL * total:
+        if unbounded and point.sums.tied == 0.0 and point.sums.nll < SEPARATED_NLL * total_weight:
             return Outcome(SEPARATED, "every training row is classified right and its loss is 0 to six digits: "
                            "no finite optimum exists, weights would grow without end")  # fmt: skip
         if self._flat() and self._objective.criterion(point) < math.sqrt(self._tol):
@@ -82,16 +82,17 @@ class ConvergenceTest:
         return f"{self._objective.monitored_name} was {'still falling' if is_falling else 'not settled'}"
 
     def _flat(self) -> bool:
-        since = self._turns - WINDOW_STEPS
-        while len(self._values) > 1 and self._values[1][0] <= since:
+        """Return whether the objective fell by less than `tol` of itself over the last WINDOW_STEPS steps."""
+        window_start = self._turns - WINDOW_STEPS
+        while len(self._values) > 1 and self._values[1][0] <= window_start:
             self._values.popleft()
-        (turns, first), last = self._values[0], self._values[-1][1]
-        if since < turns:
+        (first_turns, first_value), last_value = self._values[0], self._values[-1][1]
+        if window_start < first_turns:
             return False
-        if since > turns:  # within a step: its inner loop is spread evenly
-            after, second = self._values[1]
-            first += (second - first) * (since - turns) / (after - turns)
-        return first - last < self._tol * max(abs(last), 1e-300)
+        if window_start > first_turns:  # within a step: its inner loop is spread evenly
+            next_turns, next_value = self._values[1]
+            first_value += (next_value - first_value) * (window_start - first_turns) / (next_turns - first_turns)
+        return first_value - last_value < self._tol * max(abs(last_value), 1e-300)
 
     def confirm(self, outcome: Outcome, state: SolverState) -> Outcome:
         """Return `outcome`, or a failure if the scores kept along the run differ from those of the weights."""

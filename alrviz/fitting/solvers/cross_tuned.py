@@ -47,11 +47,11 @@ class Tuning:
     folds.
     """
 
-    chosen: tuple[int, ...] = ()
+    chosen: tuple[int, ...] = ()  # best iteration of each earlier fold
     fold: Fold | None = None
     state: SolverState | None = None
-    lowest: float = np.inf
-    best: int = 0
+    lowest: float = np.inf  # validation loss of the current fold
+    best: int = 0  # its iteration
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,22 +87,23 @@ class CrossTuned(Solver):
         """Return the state after one iteration of a fold's fit, or of the fit itself."""
         if isinstance(state.carry, Tuning):
             return self._tune(state, state.carry)
-        m = state.carry.iterations
-        note = f"cross-tuning chose {plural(m, 'iteration')}"
-        if m == 0:
+        n_iterations = state.carry.iterations
+        note = f"cross-tuning chose {plural(n_iterations, 'iteration')}"
+        if n_iterations == 0:
             return replace(stalled(state), kind="inner", note=f"{note}: the counted tables", extra={"tuned_stop": 0.0})
-        new = self.solver.advance(objective, replace(state, carry=state.carry.carry))
-        at_end = new.index >= m
+        next_state = self.solver.advance(objective, replace(state, carry=state.carry.carry))
+        at_end = next_state.index >= n_iterations
         return replace(
-            new,
+            next_state,
             kind="inner",
-            carry=Tuned(m, new.carry),
-            stalled=new.stalled or at_end,
-            note=note if at_end else new.note,
-            extra={"tuned_stop": float(m)},
+            carry=Tuned(n_iterations, next_state.carry),
+            stalled=next_state.stalled or at_end,
+            note=note if at_end else next_state.note,
+            extra={"tuned_stop": float(n_iterations)},
         )
 
     def _tune(self, state: SolverState, tuning: Tuning) -> SolverState:
+        """Return the state after an iteration of a fold's fit; the best iteration of each fold is remembered."""
         fold = tuning.fold or self.make(len(tuning.chosen))
         previous = tuning.state
         if previous is None:
@@ -115,17 +116,17 @@ class CrossTuned(Solver):
             )
         extra = _losses(fold, inner_state, len(tuning.chosen))
         loss, index = extra["fold_heldout_log_loss"], inner_state.index
-        lowest, best = (loss, index) if loss < tuning.lowest else (tuning.lowest, tuning.best)
+        lowest, best_index = (loss, index) if loss < tuning.lowest else (tuning.lowest, tuning.best)
         has_ended = (
             inner_state.stalled
             or index >= self.max_iter
-            or index - best >= PATIENCE_ITERATIONS
+            or index - best_index >= PATIENCE_ITERATIONS
             or _flat(previous, inner_state)
         )
-        carry: Tuning | Tuned = Tuning(tuning.chosen, fold, inner_state, lowest, best)
+        carry: Tuning | Tuned = Tuning(tuning.chosen, fold, inner_state, lowest, best_index)
         if has_ended:
-            chosen = (*tuning.chosen, best)
-            carry = Tuning(chosen) if len(chosen) < self.n_folds else Tuned(median_low(chosen))
+            iterations = (*tuning.chosen, best_index)
+            carry = Tuning(iterations) if len(iterations) < self.n_folds else Tuned(median_low(iterations))
         return replace(
             state,
             evaluations=state.evaluations + inner_state.evaluations - evaluations,
@@ -136,17 +137,18 @@ class CrossTuned(Solver):
         )
 
 
-def _losses(fold: Fold, inner: SolverState, number: int) -> dict[str, float]:
-    sums, total = inner.point.sums, fold.objective.total
+def _losses(fold: Fold, inner: SolverState, fold_number: int) -> dict[str, float]:
+    """Return the losses of a fold's training and validation rows, as additional values of a step."""
+    sums, train_weight = inner.point.sums, fold.objective.total
     nll, wrong = fold.objective.loss_and_errors(inner.point.w, fold.heldout)
-    weight = float(fold.heldout.weights.sum())
+    heldout_weight = float(fold.heldout.weights.sum())
     return {
-        "fold": float(number),
+        "fold": float(fold_number),
         "fold_iteration": float(inner.index),
-        "fold_train_log_loss": sums.nll / total,
-        "fold_train_error": sums.wrong / total,
-        "fold_heldout_log_loss": nll / weight,
-        "fold_heldout_error": wrong / weight,
+        "fold_train_log_loss": sums.nll / train_weight,
+        "fold_train_error": sums.wrong / train_weight,
+        "fold_heldout_log_loss": nll / heldout_weight,
+        "fold_heldout_error": wrong / heldout_weight,
     }
 
 

@@ -36,22 +36,22 @@ class FullPasses(Solver):
 
     def init(self, objective: StreamObjective, w0: Floats) -> SolverState:
         """Return the state at `first`, or at the fit to the sample: one pass."""
-        w, newton = self.first, isinstance(self.solver, Tron)
-        objective.with_curvature = newton
+        w, uses_newton = self.first, isinstance(self.solver, Tron)
+        objective.with_curvature = uses_newton
         w = fit_sample(objective, w0)[0] if w is None else w
         point = objective.value_grad(w)
         carry: Any = ()
-        if newton:
+        if uses_newton:
             inverse = invert_diagonal(objective.hessian_diagonal(point))
-            size = math.sqrt(dot(point.gradient, point.gradient * inverse))
-            carry = Region(size, size)
+            gradient_norm = math.sqrt(dot(point.gradient, point.gradient * inverse))
+            carry = Region(gradient_norm, gradient_norm)
         return SolverState(0, point, 1, objective.spent + 1.0, carry=carry)
 
     def advance(self, objective: StreamObjective, state: SolverState) -> SolverState:
         """Return the state a step later; its passes are counted, as they differ from those of a step in memory."""
         n_before = objective.passes.n_passes
-        new = self.solver.advance(objective, state)
-        return replace(new, passes=state.passes + objective.passes.n_passes - n_before)
+        next_state = self.solver.advance(objective, state)
+        return replace(next_state, passes=state.passes + objective.passes.n_passes - n_before)
 
     def checkpoint(self, objective: StreamObjective, state: SolverState) -> dict[str, Any]:
         """Return the arrays and numbers from which a fit can be resumed."""
@@ -80,20 +80,20 @@ class FullPasses(Solver):
         pairs = tuple(zip(vectors[::2], vectors[1::2], checkpoint["rho"].tolist(), strict=True))
         radius, norm = checkpoint["region"].tolist()
         carry = Region(radius, norm, pairs) if objective.with_curvature else pairs
-        index, evaluations, passes, size = checkpoint["state"].tolist()
-        return SolverState(int(index), point, int(evaluations), objective.spent + passes, size, carry=carry)
+        index, evaluations, passes, step_size = checkpoint["state"].tolist()
+        return SolverState(int(index), point, int(evaluations), objective.spent + passes, step_size, carry=carry)
 
 
 def fit_sample(objective: StreamObjective, w0: Floats) -> tuple[Floats, float]:
     """Return the weights (S + 1, C) of the sample's fit that are best on its validation rows, and their log loss."""
     sample_objective, solver, validation = objective.sampled.objective, Tron(), objective.sample.validation
     state = solver.init(sample_objective, w0)
-    best, lowest, n_worse = w0, objective.log_loss(w0, validation), 0
+    best_weights, lowest_loss, n_worse = w0, objective.log_loss(w0, validation), 0
     while state.index < _MAX_STEPS and n_worse < _PATIENCE_STEPS and not state.stalled:
         state = solver.advance(sample_objective, state)
         loss = objective.log_loss(state.point.w, validation)
         n_worse += 1
-        if loss < lowest:
-            best, lowest, n_worse = state.point.w.copy(), loss, 0
+        if loss < lowest_loss:
+            best_weights, lowest_loss, n_worse = state.point.w.copy(), loss, 0
     sample_objective.release(state.point)
-    return best, lowest
+    return best_weights, lowest_loss

@@ -95,9 +95,9 @@ def _predict(t: float, slope: float, curvature: float, t_before: float, slope_be
     Newton's line there; (t, inf) if it never does.
     """
     h = t_before - t
-    second = (slope_before - slope - curvature * h) / (h * h)
-    discriminant = curvature * curvature - 4.0 * second * slope
+    quadratic = (slope_before - slope - curvature * h) / (h * h)
+    discriminant = curvature * curvature - 4.0 * quadratic * slope
     if not discriminant > 0.0:
         return t, math.inf
     x = -2.0 * slope / (curvature + math.sqrt(discriminant))
-    return t + x, second * x * x
+    return t + x, quadratic * x * x

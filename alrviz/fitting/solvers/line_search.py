@@ -35,8 +35,10 @@ class GradientDescent(Solver):
     def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
         state, metric = _with_metric(objective, state)
-        new, falls = line_search_step(objective, state, -_times(metric, state.point.gradient), None, STEP_SHARE)
-        return new if falls else stalled(new)
+        next_state, has_fallen = line_search_step(
+            objective, state, -_times(metric, state.point.gradient), None, STEP_SHARE
+        )
+        return next_state if has_fallen else stalled(next_state)
 
 
 @dataclass(frozen=True)
@@ -47,17 +49,17 @@ class ConjugateGradients(Solver):
         """Return the state one iteration later."""
         gradient = state.point.gradient
         direction = -gradient
-        new, falls = state, False
+        next_state, has_fallen = state, False
         if state.carry is not None:
-            previous, gradient_before = state.carry
+            previous_direction, gradient_before = state.carry
             beta = (dot(gradient, gradient) - dot(gradient, gradient_before)) / dot(gradient_before, gradient_before)
             if beta > 0.0:
-                direction = beta * previous - gradient
-                new, falls = line_search_step(objective, state, direction, None)
-                direction = direction if falls else -gradient
-        if not falls:
-            new, falls = line_search_step(objective, new, direction, None)
-        return replace(new, carry=(direction, gradient)) if falls else stalled(new)
+                direction = beta * previous_direction - gradient
+                next_state, has_fallen = line_search_step(objective, state, direction, None)
+                direction = direction if has_fallen else -gradient
+        if not has_fallen:
+            next_state, has_fallen = line_search_step(objective, next_state, direction, None)
+        return replace(next_state, carry=(direction, gradient)) if has_fallen else stalled(next_state)
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,8 @@ class LBFGS(Solver):
     def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
         state, metric = _with_metric(objective, state)
-        new, pairs = quasi_newton(objective, state, state.carry or (), metric, self.memory)
-        return stalled(new) if pairs is None else replace(new, carry=pairs)
+        next_state, pairs = quasi_newton(objective, state, state.carry or (), metric, self.memory)
+        return stalled(next_state) if pairs is None else replace(next_state, carry=pairs)
 
 
 def quasi_newton(
@@ -85,21 +87,21 @@ def quasi_newton(
     `metric`, shaped as w, is D of the start of the two loops, None for the identity.
     """
     gradient, jobs = state.point.gradient, objective.n_jobs
-    new, falls = state, False
+    next_state, has_fallen = state, False
     if pairs:
         downhill = np.negative(gradient, out=objective.buffers.empty(*gradient.shape))
-        new, falls = line_search_step(objective, state, two_loop(downhill, pairs, metric, jobs), 1.0)
-    if not falls:
+        next_state, has_fallen = line_search_step(objective, state, two_loop(downhill, pairs, metric, jobs), 1.0)
+    if not has_fallen:
         pairs = ()
-        new, falls = line_search_step(objective, new, -_times(metric, gradient), None)
-    if not falls:
-        return new, None
-    differences = ((new.point.w, state.point.w), (new.point.gradient, gradient))
+        next_state, has_fallen = line_search_step(objective, next_state, -_times(metric, gradient), None)
+    if not has_fallen:
+        return next_state, None
+    differences = ((next_state.point.w, state.point.w), (next_state.point.gradient, gradient))
     s, y = (subtract(a, b, objective.buffers.empty(*a.shape, dtype=np.float32), jobs) for a, b in differences)
     product = dot(s, y, jobs)
     if product > 1e-14 * (dot(y, y, jobs) * dot(s, s, jobs)) ** 0.5:  # rounding alone can make it 0 or negative
         pairs = (*pairs, (s, y, 1.0 / product))[-memory:]
-    return new, pairs
+    return next_state, pairs
 
 
 def _with_metric(objective: Objective, state: SolverState) -> tuple[SolverState, Floats | None]:

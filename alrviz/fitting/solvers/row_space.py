@@ -35,15 +35,15 @@ def gram_matrices(left: Encoded, right: Encoded, order: int, whole: bool, n_jobs
     """Return (orders, n, m) what the rows on the left share with the training rows on the `right`, by order: of all
     tuples of up to `order` columns (`whole`), or of `order` columns only.
     """
-    single, several = squared_step_sizes(right)
+    single_steps, several_steps = squared_step_sizes(right)
     codes = [rows.codes.astype(np.uint32) for rows in (left, right)]
     result = np.empty((order, left.n_rows, right.n_rows), np.float32)
-    for steps, base, target in ((several, float(not whole), result), (single, 1.0, result[:1])):
+    for steps, base, target in ((several_steps, float(not whole), result), (single_steps, 1.0, result[:1])):
         bases = np.full(left.n_columns, base)
 
         def fill(k: int, steps: Floats = steps, bases: Floats = bases, target: GramMatrices = target) -> None:
-            end = min(_ROWS_PER_CALL * k + _ROWS_PER_CALL, left.n_rows)
-            kernels.gram(*codes, left.levels, left.smooth_levels, bases, steps, target, _ROWS_PER_CALL * k, end)
+            end_row = min(_ROWS_PER_CALL * k + _ROWS_PER_CALL, left.n_rows)
+            kernels.gram(*codes, left.levels, left.smooth_levels, bases, steps, target, _ROWS_PER_CALL * k, end_row)
 
         run_parts(fill, -(-left.n_rows // _ROWS_PER_CALL), n_jobs)
     return result if whole else result[-1:]
@@ -87,15 +87,15 @@ class GramFit:
             slope = float(np.vdot(self.a + residual, step_change))  # of F along the step
             if -slope <= tol * value:
                 break
-            length = 1.0
+            step_length = 1.0
             while True:
-                new = self._evaluate(change + length * step_change)
-                a = self.a + length * step
-                new_value = new[0] + 0.5 * float(np.vdot(a, change + length * step_change))
-                if new_value <= value + 1e-4 * length * slope or length < 1e-3:
+                trial = self._evaluate(change + step_length * step_change)
+                a = self.a + step_length * step
+                new_value = trial[0] + 0.5 * float(np.vdot(a, change + step_length * step_change))
+                if new_value <= value + 1e-4 * step_length * slope or step_length < 1e-3:
                     break
-                length /= 2.0
-            self.a, change, value, residual, p = a, change + length * step_change, new_value, new[1], new[2]
+                step_length /= 2.0
+            self.a, change, value, residual, p = a, change + step_length * step_change, new_value, trial[1], trial[2]
         self.residual, self._p = residual, p
         return self.offset[:, None] + change, float(n_products)
 
@@ -126,22 +126,22 @@ class GramFit:
         residual = goal.copy()
         k_residual = self._times(residual)
         direction, k_direction = residual.copy(), k_residual.copy()
-        size = first = float(np.vdot(residual, k_residual))
-        products = 1
-        while size > eta * eta * first and products < MAX_TURNS:
+        squared_norm = first_squared_norm = float(np.vdot(residual, k_residual))
+        n_products = 1
+        while squared_norm > eta * eta * first_squared_norm and n_products < MAX_TURNS:
             product = direction + self._hessian_product(p, k_direction)
-            length = size / float(np.vdot(k_direction, product))
+            length = squared_norm / float(np.vdot(k_direction, product))
             step += length * direction
             k_step += length * k_direction
             residual -= length * product
             k_residual = self._times(residual)
-            products += 1
-            previous_size, size = size, float(np.vdot(residual, k_residual))
-            direction *= size / previous_size
+            n_products += 1
+            previous_size, squared_norm = squared_norm, float(np.vdot(residual, k_residual))
+            direction *= squared_norm / previous_size
             direction += residual
-            k_direction *= size / previous_size
+            k_direction *= squared_norm / previous_size
             k_direction += k_residual
-        return step, k_step, products
+        return step, k_step, n_products
 
     def _times(self, v: Floats) -> Floats:
         self.stop.check()

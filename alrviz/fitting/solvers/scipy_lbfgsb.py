@@ -88,6 +88,7 @@ class SciPyThread:
 
 
 def _loop(channel: _Channel, objective: Objective, options: dict[str, Any]) -> None:
+    """Minimise by SciPy in a thread of its own, and hand each iterate over to the channel."""
     from scipy.optimize import minimize
 
     shape = channel.point.w.shape
@@ -137,13 +138,13 @@ class LBFGSB(Solver):
     def init(self, objective: Objective, w0: Floats) -> SolverState:
         """Return the state at the start point, clipped to the bounds."""
         bounds = objective.bounds
-        first = super().init(objective, w0 if bounds is None else np.clip(w0, *bounds))
+        first_state = super().init(objective, w0 if bounds is None else np.clip(w0, *bounds))
         limits = {
             "maxcor": self.memory, "ftol": min(self.tol, FACTR * np.finfo(float).eps), "gtol": PGTOL,
             "maxiter": _UNLIMITED, "maxfun": _UNLIMITED,
         }  # fmt: skip
-        options = {"options": limits, "bounds": None if bounds is None else [bounds] * first.point.w.size}
-        return replace(first, carry=SciPyThread(objective, first.point, options))
+        options = {"options": limits, "bounds": None if bounds is None else [bounds] * first_state.point.w.size}
+        return replace(first_state, carry=SciPyThread(objective, first_state.point, options))
 
     def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one iteration later; raise `AlrvizError` for a state before the latest: SciPy cannot go

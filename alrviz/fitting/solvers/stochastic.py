@@ -51,10 +51,10 @@ class StochasticPlan:
     """Constant during a fit: single rows, the penalty's slope, its share in each row, the sample."""
 
     rows: SingleRows
-    center: Floats
-    slope: Floats
-    ridge: Floats
-    sample: NDArray[np.intp]
+    center: Floats  # (P,)
+    slope: Floats  # (P,) of the penalty
+    ridge: Floats  # (P,) the slope's share in each visit
+    sample: NDArray[np.intp]  # (k,) rows of the trials
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +62,10 @@ class Search:
     """The ends of the search, the trials' values by log10 eta0, and how often the ends were narrowed."""
 
     plan: StochasticPlan
-    low: float
-    high: float
+    low: float  # log10 of the smallest eta0
+    high: float  # log10 of the largest
     values: Mapping[float, float] = field(default_factory=dict)
-    rounds: int = 0
+    rounds: int = 0  # how often they were narrowed
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +73,8 @@ class Training:
     """Weights (flat) after the last pass, their mean, the method's memory, eta0, passes so far."""
 
     plan: StochasticPlan
-    w: Floats
-    mean: Floats
+    w: Floats  # (P,) after the last pass
+    mean: Floats  # (P,) of the weights during it
     memory: Floats
     eta0: float
     passes: int = 0
@@ -120,6 +120,7 @@ class Stochastic(Solver):
         return replace(state, point=objective.value_grad(state.carry.mean.reshape(state.point.w.shape)))
 
     def _plan(self, objective: LinearObjective) -> StochasticPlan:
+        """Return the rows in the order of visits, the penalty of each visit, and a sample for trials."""
         rows = objective.single()
         slope = objective.ridge.ravel()
         if self.method == "sgd":
@@ -132,16 +133,17 @@ class Stochastic(Solver):
         )
 
     def _trial(self, objective: LinearObjective, state: SolverState, search: Search, x: float) -> SolverState:
+        """Return the state after a trial fit to the sample with the step length 10^x."""
         plan, w = search.plan, state.point.w.ravel()
         training = Training(plan, w, w, self._memory(w), 10.0**x)
         for k in range(TRIAL_PASSES):
             training = self._pass_over(objective, training, _shuffled(plan.sample, self.seed, 1, k))
-        share = len(plan.sample) / len(plan.rows.visit_order)
-        value = plan.rows.loss(plan.sample, training.mean, objective.stop) / share
+        sample_share = len(plan.sample) / len(plan.rows.visit_order)
+        value = plan.rows.loss(plan.sample, training.mean, objective.stop) / sample_share
         value += 0.5 * float((plan.slope * (training.mean - plan.center) ** 2).sum())
         return replace(
             state,
-            passes=state.passes + (TRIAL_PASSES + 0.5) * share,
+            passes=state.passes + (TRIAL_PASSES + 0.5) * sample_share,
             step_size=0.0,
             carry=replace(search, values={**search.values, x: value if math.isfinite(value) else math.inf}),
             kind="search",
@@ -149,10 +151,11 @@ class Stochastic(Solver):
         )
 
     def _narrow(self, state: SolverState, search: Search, grid: list[float]) -> Search | Training:
-        best, low, high, close = best_and_neighbours(search.values, grid)
-        if close or search.rounds + 1 == MAX_ROUNDS:
+        """Return the search around the best point of the grid, or the training once it is narrow enough."""
+        best_log_eta0, low, high, is_close = best_and_neighbours(search.values, grid)
+        if is_close or search.rounds + 1 == MAX_ROUNDS:
             w = state.point.w.ravel()
-            return Training(search.plan, w, w, self._memory(w), 10.0**best)
+            return Training(search.plan, w, w, self._memory(w), 10.0**best_log_eta0)
         return replace(search, low=low, high=high, rounds=search.rounds + 1)
 
     def _pass_over(self, objective: LinearObjective, training: Training, order: NDArray[np.intp]) -> Training:
@@ -174,24 +177,24 @@ class Stochastic(Solver):
 
 def best_and_neighbours(values: Mapping[float, float], grid: Sequence[float]) -> tuple[float, float, float, bool]:
     """Return the grid's best point by `values`, its neighbours, and whether these are as good."""
-    best = min(range(len(grid)), key=lambda k: values[grid[k]])
-    low, high = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
-    lowest = values[grid[best]]
-    return grid[best], low, high, max(values[low], values[high]) - lowest <= CLOSE_DIFFERENCE * abs(lowest)
+    best_index = min(range(len(grid)), key=lambda k: values[grid[k]])
+    low, high = grid[max(0, best_index - 1)], grid[min(len(grid) - 1, best_index + 1)]
+    lowest = values[grid[best_index]]
+    return (grid[best_index], low, high, max(values[low], values[high]) - lowest <= CLOSE_DIFFERENCE * abs(lowest))
 
 
 def search_eta0(trial_loss: Callable[[float], float], method: str) -> float:
     """Return the step length whose trial fit has the lowest loss; `trial_loss` returns the loss of a step length."""
     low, high = ENDS[method]
-    values: dict[float, float] = {}
-    best = 0.0
+    loss_by_log_eta0: dict[float, float] = {}
+    best_log_eta0 = 0.0
     for _ in range(MAX_ROUNDS):
         grid = np.linspace(low, high, POINTS).tolist()
-        values |= {x: trial_loss(10.0**x) for x in grid if x not in values}
-        best, low, high, close = best_and_neighbours(values, grid)
-        if close:
+        loss_by_log_eta0 |= {x: trial_loss(10.0**x) for x in grid if x not in loss_by_log_eta0}
+        best_log_eta0, low, high, is_close = best_and_neighbours(loss_by_log_eta0, grid)
+        if is_close:
             break
-    return float(10.0**best)
+    return float(10.0**best_log_eta0)
 
 
 def _shuffled(rows: NDArray[np.intp], *seeds: int) -> NDArray[np.intp]:
@@ -202,5 +205,5 @@ def draw_sample(rows: NDArray[np.intp], y: NDArray[np.integer], seed: int) -> ND
     """Return a sample (k,) of `rows` (n,), stratified by class; y (N,) is by row number."""
     order = _shuffled(rows, seed, 0)
     order = order[np.argsort(y[order], kind="stable")]  # class by class, each in random order
-    size = min(len(order), max(MIN_SAMPLE_ROWS, round(SAMPLE_SHARE * len(order))))
-    return order[(np.arange(size) * len(order)) // size]  # evenly over the classes
+    n_sampled = min(len(order), max(MIN_SAMPLE_ROWS, round(SAMPLE_SHARE * len(order))))
+    return order[(np.arange(n_sampled) * len(order)) // n_sampled]  # evenly over the classes

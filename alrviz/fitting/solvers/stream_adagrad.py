@@ -40,10 +40,10 @@ _MIN_LARGE_SAMPLE_ROWS = 10_000  # a smaller sample is passed over TRIAL_PASSES 
 class _Training:
     """AdaGrad's w and G (S + 1, 2, C), its eta0 and passes so far, and the weights of the state."""
 
-    moved: NDArray[np.float32]
+    moved: NDArray[np.float32]  # w and G (S + 1, 2, C)
     eta0: float
     passes: int
-    weights: Floats
+    weights: Floats  # (S + 1, C)
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,7 @@ class StreamAdaGrad(Solver):
         )
 
     def _search_eta0(self, objective: StreamObjective, w: Floats) -> float:
+        """Return the step length with the lowest validation loss on a trial, from w on."""
         if self.averaged:
             return search_averaged_eta0(objective, w, self.seed)
         return search_eta0(
@@ -125,9 +126,9 @@ class StreamAdaGrad(Solver):
 class _Mean:
     """The mean of a table's weights at `marks`, counted in rows; without any, the weights at the end."""
 
-    def __init__(self, objective: StreamObjective, table: NDArray[np.float32], rows: int | None = None):
-        n = int(objective.total) if rows is None else rows
-        self.marks = {n - (n // 2) * k // N_MOMENTS for k in range(N_MOMENTS)}
+    def __init__(self, objective: StreamObjective, table: NDArray[np.float32], n_rows: int | None = None):
+        n_visits = int(objective.total) if n_rows is None else n_rows
+        self.marks = {n_visits - (n_visits // 2) * k // N_MOMENTS for k in range(N_MOMENTS)}
         self._objective, self._table, self._number = objective, table, 0
         self._sum = np.zeros(objective.scale.shape)
 
@@ -161,17 +162,17 @@ def search_averaged_eta0(objective: StreamObjective, w: Floats, seed: int) -> fl
 
 def descend(value: Callable[[float], float], x: float, steps: tuple[float, ...]) -> float:
     """Return the x with the lowest `value` on a path downhill from x, in each of `steps` in turn."""
-    values = {x: value(x)}
+    value_by_x = {x: value(x)}
     low, high = ENDS["adagrad"]
     for step in steps:
-        improved = True
-        while improved:
-            improved = False
+        has_improved = True
+        while has_improved:
+            has_improved = False
             for neighbour in (x - step, x + step):
-                if neighbour not in values and low <= neighbour <= high:
-                    values[neighbour] = value(neighbour)
-                    if values[neighbour] < values[x]:
-                        x, improved = neighbour, True
+                if neighbour not in value_by_x and low <= neighbour <= high:
+                    value_by_x[neighbour] = value(neighbour)
+                    if value_by_x[neighbour] < value_by_x[x]:
+                        x, has_improved = neighbour, True
                         break
     return x
 

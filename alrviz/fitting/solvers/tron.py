@@ -97,21 +97,21 @@ class Tron(Solver):
 
     def init(self, objective: LinearObjective, w0: Floats) -> SolverState:
         """Return the state at the start point."""
-        head = LBFGSStart(invert_diagonal(objective.diagonal_at_shares())) if self.memory else None
-        return replace(super().init(objective, w0), carry=head)
+        start_carry = LBFGSStart(invert_diagonal(objective.diagonal_at_shares())) if self.memory else None
+        return replace(super().init(objective, w0), carry=start_carry)
 
     def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one step of L-BFGS, or one outer iteration, later."""
-        head = state.carry
-        if isinstance(head, LBFGSStart):
-            new, pairs = quasi_newton(objective, state, head.pairs, head.inverse, self.memory)
+        start_carry = state.carry
+        if isinstance(start_carry, LBFGSStart):
+            next_state, pairs = quasi_newton(objective, state, start_carry.pairs, start_carry.inverse, self.memory)
             if pairs is not None:
-                decrease = state.point.objective - new.point.objective
-                slow = head.slow + 1 if decrease < MIN_DECREASE * state.point.objective else 0
-                has_ended = slow >= PATIENCE_STEPS or new.index >= self.max_start_steps
-                carry = None if has_ended else LBFGSStart(head.inverse, pairs, slow)
-                return replace(new, carry=carry, extra={"products": 0.0})
-            state = replace(new, carry=None)
+                decrease = state.point.objective - next_state.point.objective
+                n_slow_steps = start_carry.slow + 1 if decrease < MIN_DECREASE * state.point.objective else 0
+                has_ended = n_slow_steps >= PATIENCE_STEPS or next_state.index >= self.max_start_steps
+                carry = None if has_ended else LBFGSStart(start_carry.inverse, pairs, n_slow_steps)
+                return replace(next_state, carry=carry, extra={"products": 0.0})
+            state = replace(next_state, carry=None)
         return _newton(objective, state, min(MAX_PAIRS, self.memory), self.max_eta)
 
 
@@ -119,31 +119,31 @@ def _newton(objective: Objective, state: SolverState, n_pairs: int, max_eta: flo
     """Return the state one outer iteration later."""
     point = state.point
     inverse = invert_diagonal(_damped(objective.hessian_diagonal(point), objective))
-    size = math.sqrt(dot(point.gradient, point.gradient * inverse))
-    region = state.carry or Region(size, size)
-    eta = min(max_eta, 10.0 * max_eta * math.sqrt(size / (region.first_norm or 1.0)))
+    gradient_norm = math.sqrt(dot(point.gradient, point.gradient * inverse))
+    region = state.carry or Region(gradient_norm, gradient_norm)
+    eta = min(max_eta, 10.0 * max_eta * math.sqrt(gradient_norm / (region.first_norm or 1.0)))
     new_pairs = CurvaturePairs(n_pairs, objective.buffers)
-    step, products = newton_step(objective, point, inverse, region.radius, eta, region.pairs, new_pairs)
-    counted_state = replace(state, passes=state.passes + 0.5 + products)
-    new, falls = line_search_step(objective, counted_state, step, 1.0)
-    if not falls:
-        return stalled(new)
-    length, t = math.sqrt(dot(step, step / inverse)), new.step_size
-    reach = min(MAX_RADIUS_GROWTH, 2.0 * t) * length
-    radius = max(region.radius, reach) if t >= 0.5 else reach
+    step, n_products = newton_step(objective, point, inverse, region.radius, eta, region.pairs, new_pairs)
+    counted_state = replace(state, passes=state.passes + 0.5 + n_products)
+    next_state, has_fallen = line_search_step(objective, counted_state, step, 1.0)
+    if not has_fallen:
+        return stalled(next_state)
+    length, step_size = math.sqrt(dot(step, step / inverse)), next_state.step_size
+    reach = min(MAX_RADIUS_GROWTH, 2.0 * step_size) * length
+    radius = max(region.radius, reach) if step_size >= 0.5 else reach
     pairs = tuple(new_pairs.pairs) if len(new_pairs.pairs) >= MIN_PAIRS else region.pairs
     region = Region(radius, region.first_norm, pairs)
-    return replace(new, carry=region, turns=max(1, products), extra={"products": float(products)})
+    return replace(next_state, carry=region, turns=max(1, n_products), extra={"products": float(n_products)})
 
 
 def _damped(diagonal: Floats, objective: Objective) -> Floats:
     """Overwrite the Hessian's diagonal by M and return it."""
     if np.any(objective.alpha):
         ridge, twice = objective.ridge, 2.0 * objective.alpha  # ridge / twice is q: D' = D / q
-        share = np.divide(diagonal, ridge, out=np.zeros_like(diagonal), where=ridge != 0.0)
-        share *= twice * twice / DAMPING
-        share += 1.0
-        diagonal /= np.sqrt(share, out=share)
+        scaled_diagonal = np.divide(diagonal, ridge, out=np.zeros_like(diagonal), where=ridge != 0.0)
+        scaled_diagonal *= twice * twice / DAMPING
+        scaled_diagonal += 1.0
+        diagonal /= np.sqrt(scaled_diagonal, out=scaled_diagonal)
     return diagonal
 
 
@@ -200,15 +200,15 @@ def newton_step(
     pair_size = start_size(pairs, inverse, jobs) if pairs else 1.0
     np.negative(point.gradient, out=residual)
     direction[...] = preconditioned = _precondition(residual, pairs, inverse, pair_size, objective)
-    size = dot(residual, preconditioned, jobs)
+    squared_norm = dot(residual, preconditioned, jobs)
     del preconditioned
-    tolerance = eta * eta * size
-    products = 0
-    while size > tolerance and products < MAX_INNER_TURNS:
+    tolerance = eta * eta * squared_norm
+    n_products = 0
+    while squared_norm > tolerance and n_products < MAX_INNER_TURNS:
         product = objective.hvp(point, direction)
-        products += 1
+        n_products += 1
         curvature = dot(direction, product, jobs)
-        length = size / curvature if curvature > 0.0 else math.inf
+        length = squared_norm / curvature if curvature > 0.0 else math.inf
         slope, curvature_m = ridge_line_derivatives(metric, step, origin, direction, jobs)
         to_edge = _to_edge(remaining, slope, curvature_m)
         if length >= to_edge:
@@ -221,13 +221,14 @@ def newton_step(
             new_pairs.add(direction, product, curvature)
         del product
         preconditioned = _precondition(residual, pairs, inverse, pair_size, objective)
-        previous_size, size = size, dot(residual, preconditioned, jobs)
-        add(preconditioned, size / previous_size, direction, direction, jobs)
+        previous_squared_norm, squared_norm = squared_norm, dot(residual, preconditioned, jobs)
+        add(preconditioned, squared_norm / previous_squared_norm, direction, direction, jobs)
         del preconditioned
-    return step, products
+    return step, n_products
 
 
 def _precondition(residual: Floats, pairs: Pairs, inverse: Floats, size: float, objective: Objective) -> Floats:
+    """Return the preconditioned residual; `size` as in `two_loop`."""
     result = objective.buffers.empty(*residual.shape)
     if not pairs:
         return np.multiply(residual, inverse, out=result)

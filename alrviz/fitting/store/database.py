@@ -101,16 +101,16 @@ class Database:
     def _move_aside(self, version: int) -> None:
         """Rename a file of an older format, which is neither read nor lost."""
         stem, suffix = f"{self.path.stem}-format-{version}", self.path.suffix
-        names = (self.path.with_name(f"{stem}{mark}{suffix}") for mark in ("", *(f"-{k}" for k in range(2, 1000))))
-        older = next(name for name in names if not name.exists())
-        self.path.replace(older)
-        _log.warning("%r is of a version before 0.1 and cannot be read; it is now %r", str(self.path), str(older))
+        names = (self.path.with_name(f"{stem}{ending}{suffix}") for ending in ("", *(f"-{k}" for k in range(2, 1000))))
+        new_path = next(name for name in names if not name.exists())
+        self.path.replace(new_path)
+        _log.warning("%r is of a version before 0.1 and cannot be read; it is now %r", str(self.path), str(new_path))
         os.close(open_private(str(self.path), os.O_CREAT | os.O_RDWR))
 
     def _check(self, connection: sqlite3.Connection) -> None:
         """Raise if pages are damaged; rebuild indexes that differ from their tables."""
-        size = _number(connection, "page_count") * _number(connection, "page_size")
-        query = f"PRAGMA {'integrity_check' if size <= MAX_FULL_CHECK_BYTES else 'quick_check'}(1)"
+        file_bytes = _number(connection, "page_count") * _number(connection, "page_size")
+        query = f"PRAGMA {'integrity_check' if file_bytes <= MAX_FULL_CHECK_BYTES else 'quick_check'}(1)"
         (result,) = connection.execute(query).fetchone()
         if result != "ok":
             _log.warning("%r is damaged (%s); its indexes are rebuilt", str(self.path), result)
@@ -170,6 +170,7 @@ class Database:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
+        """Raise SQLite's errors as a `StoreError` with advice."""
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -179,8 +180,8 @@ class Database:
         """Return the error as a `StoreError` with advice."""
         text, path = str(error), str(self.path)
         # SQLite's message about a damaged file may not be UTF-8
-        unknown = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else 0
-        code = getattr(error, "sqlite_errorcode", unknown) & 0xFF  # without the extended part
+        default_code = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else 0
+        code = getattr(error, "sqlite_errorcode", default_code) & 0xFF  # without the extended part
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return _store_error(
                 f"{path!r} is locked by another process; close it, or set {HOME} to another folder",

@@ -94,10 +94,10 @@ class Part(NamedTuple):
     """A row of a run's parts: a finished task, or steps of a racer."""
 
     run: str
-    place: int
-    key: str
-    head: str
-    data: bytes
+    place: int  # position among the run's parts
+    key: str  # of a task, by which studies share results; "" for steps
+    head: str  # JSON: of a task recipe, outcome and rows; of steps facts and their number
+    data: bytes  # predictions of a task, or packed steps
 
 
 def owner_digest(owner: str) -> str:
@@ -201,10 +201,10 @@ class Store:
     def delete(self, owner: str | None, run: str) -> bool:
         """Delete an owner's run and its parts; return whether it existed. owner: None for any."""
         with self.database.transaction() as execute:
-            query, values = "DELETE FROM runs WHERE id = ?", [run]
+            query, parameters = "DELETE FROM runs WHERE id = ?", [run]
             if owner is not None:
-                query, values = f"{query} AND owner = ?", [run, owner_digest(owner)]
-            return bool(execute(query, values).rowcount)
+                query, parameters = f"{query} AND owner = ?", [run, owner_digest(owner)]
+            return bool(execute(query, parameters).rowcount)
 
     def _runs(self, where: str = "", *values: str) -> list[tuple[str, StoredRun]]:
         """Return (owner's digest, run), the latest first."""
@@ -269,8 +269,8 @@ class Store:
 
         Raises `Damaged` if some are corrupted.
         """
-        parts, complete = self._parts(run)
-        if not complete:
+        parts, is_complete = self._parts(run)
+        if not is_complete:
             raise Damaged(
                 f"only {len(parts):,} of the finished tasks are intact: the run store is damaged; run the "
                 "study again, which computes the others"
@@ -281,9 +281,9 @@ class Store:
         """Return the intact parts of a run in order, and whether these are all."""
         with self.database.transaction(writes=False) as execute:  # others may add parts meanwhile
             rows = execute(f"SELECT {_PART} FROM parts WHERE run = ? ORDER BY place", (run,)).fetchall()
-            count = execute("SELECT n_parts FROM runs WHERE id = ?", (run,)).fetchone()
+            n_saved = execute("SELECT n_parts FROM runs WHERE id = ?", (run,)).fetchone()
         parts = [part for part in map(_read_part, rows) if part is not None]
-        return parts, (len(parts),) == (count or (0,))
+        return parts, (len(parts),) == (n_saved or (0,))
 
     # -- steps of races -----------------------------------------------------------------------------------------------
 
@@ -293,8 +293,8 @@ class Store:
         All or nothing is saved. The place is that in the racer's trace; the same place is overwritten.
         """
         rows = [
-            Part(run, racer * RACER_PLACES + first, "", json.dumps([about, len(steps)]), pack_steps(steps))
-            for racer, about, first, steps in parts
+            Part(run, racer * RACER_PLACES + first_step, "", json.dumps([about, len(steps)]), pack_steps(steps))
+            for racer, about, first_step, steps in parts
         ]
         with self.database.transaction() as execute, _updating_run(execute, run, changed=time.time()) as exists:
             for row in rows if exists else ():
@@ -303,16 +303,16 @@ class Store:
 
     def traces(self, run: str) -> list[tuple[dict[str, Any], list[Step]]]:
         """Return (facts, steps) of each racer of a race; raise `Damaged` if some are corrupted."""
-        parts, complete = self._parts(run)
+        parts, is_complete = self._parts(run)
         traces: dict[int, tuple[dict[str, Any], list[Step]]] = {}
         for part in parts:
-            racer, first = divmod(part.place, RACER_PLACES)
-            about, count = json.loads(part.head)
+            racer, first_step = divmod(part.place, RACER_PLACES)
+            about, n_new_steps = json.loads(part.head)
             steps = traces.get(racer, ({}, []))[1]
-            complete &= len(steps) == first
+            is_complete &= len(steps) == first_step
             traces[racer] = about, [*steps, *unpack_steps(part.data)]
-            complete &= len(traces[racer][1]) == first + count
-        if not complete:
+            is_complete &= len(traces[racer][1]) == first_step + n_new_steps
+        if not is_complete:
             raise Damaged("the steps of this race are corrupted: the run store is damaged; run the race again")
         return [traces[racer] for racer in sorted(traces)]
 
@@ -370,6 +370,7 @@ _PART = "run, place, key, head, data, parts.checksum"
 
 
 def _checksum(*values: Any) -> int:
+    """Return a checksum of values and of their lengths."""
     checksum = 0
     for value in values:
         data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")

@@ -14,6 +14,7 @@ numbers do not depend on the worker. A worker process ends with the process it c
 import os
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -78,14 +79,14 @@ def computed(
                 yield result
 
 
-class _Slot:
+class _Slot(ABC):
     """One task after another is computed in a slot."""
 
+    @abstractmethod
     def compute(self, task: StudyTask) -> Result:
         """Compute a task and wait for its result."""
-        raise NotImplementedError
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most slots have nothing to kill
         """Kill the computation, if it does not end by itself: in this process by the stop token, on a cluster with the
         study's client.
         """
@@ -195,20 +196,21 @@ class _Process(_Slot):
             if self._closed:
                 raise ShutdownExecutorError("closed")
             self._busy = True
-            while self._executor is None:
-                executor = _take_idle() or ProcessPoolExecutor(
+            while self._executor is None and (idle := _take_idle()) is not None:
+                try:
+                    submitted = idle.submit(compute_shipped, task, shipment)
+                except (BrokenProcessPool, ShutdownExecutorError):
+                    continue  # it died while it was idle
+                self._executor = idle
+                return submitted
+            if self._executor is None:
+                self._executor = ProcessPoolExecutor(
                     max_workers=1,
                     timeout=IDLE_SECONDS,
                     env=_ONE_THREAD,
                     initializer=exit_with_parent,
                     initargs=(os.getpid(),),
                 )
-                try:
-                    submitted = executor.submit(compute_shipped, task, shipment)
-                except (BrokenProcessPool, ShutdownExecutorError):
-                    continue  # it died while it was idle
-                self._executor = executor
-                return submitted
             return self._executor.submit(compute_shipped, task, shipment)
 
 

@@ -54,6 +54,9 @@ def simplest_model(losses: "pd.DataFrame", study: Study) -> Any:
 
 
 def mean_figures(losses: "pd.Series", fits: "pd.DataFrame") -> Row:
-    """Return a model's figures: its mean log loss over complete folds with the standard error, and means of fits."""
-    means = {name: float(fits[name].mean()) for name in ("error", "parameters", "train_seconds")}
+    """Return a model's figures: its mean log loss over complete folds with the standard error, and means of fits;
+    NaN for a figure that no fit has.
+    """
+    names = ("error", "parameters", "train_seconds")
+    means = {name: float(fits[name].mean()) if name in fits else float("nan") for name in names}
     return {"folds": len(losses), "log_loss": float(losses.mean()), "se": fold_error(losses, fits), **means}

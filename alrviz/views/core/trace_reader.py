@@ -224,6 +224,7 @@ class RaceReader:
         self.head = 0
         self.last_shown = 0
         self.to_zero = False
+        self._outcomes: list[Outcome | None] = []  # for which `to_zero` was computed
         self.limit: int | None = None
         if limit is not None:
             self.end_at(limit)
@@ -287,7 +288,10 @@ class RaceReader:
     def pull(self) -> int:
         """Read new steps and outcomes, and update `to_zero`; return the number of steps."""
         new = sum([racer.pull() for racer in self.racers])
-        self.to_zero = self.to_zero or falls_to_zero(racer.summary() for racer in self.racers)
+        outcomes = [racer.outcome for racer in self.racers]
+        if not self.to_zero and (new or outcomes != self._outcomes):  # a summary reads the whole trace
+            self._outcomes = outcomes
+            self.to_zero = falls_to_zero(racer.summary() for racer in self.racers)
         return new
 
     def follow(self, speed: float = 1.0, replay: bool = False) -> bool:

@@ -242,7 +242,8 @@ class DataPage(Page):
             say(self._costs, order_costs.costs_html(estimates, dataset.X.shape[1], is_estimating))
 
         def work(stop: StopToken) -> None:
-            estimates.extend(order_costs.estimate_orders(dataset, seed, stop, cuts))  # one by one
+            for estimate in order_costs.estimate_orders(dataset, seed, stop, cuts):
+                estimates.append(estimate)  # noqa: PERF402 - `show_costs` reads the list while orders are estimated
 
         def fail(error: Exception) -> None:
             self.tasks.show_error("costs", error)
