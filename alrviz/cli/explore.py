@@ -129,14 +129,14 @@ def explore(options: argparse.Namespace) -> int:
                 f"questions: {questions or 'none'}. "
                 "The rows that answers use are known when a step has run."
             )
-        return _check(server, url, failures)
+        return _check_server(server, url, failures)
     print(f"The explorer is at {url} (end it with Ctrl-C)", flush=True)
     if not for_one_person(options):
         visitors_text = "who opens it with this token" if token else "who can reach this address"
         print(f"Everyone {visitors_text} can upload tables and run fits on this machine.", flush=True)
     if not options.no_show:
         server.io_loop.add_callback(server.show, urlsplit(url)._replace(scheme="", netloc="").geturl())
-    _run(server)
+    _run_server(server)
     return 0
 
 
@@ -237,7 +237,7 @@ def _bound(page: Callable[[], Any], port: int, options: argparse.Namespace) -> S
     )
 
 
-def _run(server: Server) -> None:
+def _run_server(server: Server) -> None:
     """Serve until the loop is stopped; Panel stops it on Ctrl-C."""
     server.start()
     try:
@@ -246,43 +246,44 @@ def _run(server: Server) -> None:
         server.stop()
 
 
-def _check(server: Server, url: str, failures: list[Exception]) -> int:
+def _check_server(server: Server, url: str, failures: list[Exception]) -> int:
     """Serve while a thread fetches the page once; print the result."""
     findings: list[tuple[bool, str]] = []
 
     def look() -> None:
         try:
-            findings.append(_fetch(url))
+            findings.append(_fetch_page(url))
         except (OSError, HTTPException) as error:
             findings.append((False, f"no page: {error}"))
         finally:
             server.io_loop.add_callback(server.io_loop.stop)
 
     Job(lambda stop: look(), "alrviz-check").start()
-    _run(server)
-    good, sentence = findings[0] if findings else (False, "ended before the page came")
+    _run_server(server)
+    is_complete, sentence = findings[0] if findings else (False, "ended before the page came")
     if failures:
-        good, sentence = False, f"the page could not be built: {type(failures[0]).__name__}: {failures[0]}"
-    print(f"{url.partition('?')[0]}: {sentence}", file=sys.stdout if good else sys.stderr)
-    return 0 if good else 1
+        is_complete, sentence = False, f"the page could not be built: {type(failures[0]).__name__}: {failures[0]}"
+    print(f"{url.partition('?')[0]}: {sentence}", file=sys.stdout if is_complete else sys.stderr)
+    return 0 if is_complete else 1
 
 
-def _fetch(url: str) -> tuple[bool, str]:
+def _fetch_page(url: str) -> tuple[bool, str]:
     """Fetch the page, and the scripts and styles on its own server; return whether it is complete, and a sentence."""
     open_url = build_opener(HTTPCookieProcessor()).open
     with open_url(url, timeout=TIMEOUT_SECONDS) as answer:
-        text = answer.read().decode()
-    title = re.search(r"<title>(.*?)</title>", text, re.DOTALL)
-    roots = re.search(r'"roots":\{(.*?)\}', text)
-    if title is None or roots is None or not roots[1]:
+        page_html = answer.read().decode()
+    title_match = re.search(r"<title>(.*?)</title>", page_html, re.DOTALL)
+    roots_match = re.search(r'"roots":\{(.*?)\}', page_html)
+    if title_match is None or roots_match is None or not roots_match[1]:
         return False, "the server answered, but not with a page of the explorer"
-    files = {urljoin(url, unescape(name)) for name in re.findall(r'(?:src|href)="([^"]+\.(?:js|css)\b[^"]*)"', text)}
-    local = sorted(file for file in files if urlsplit(file).netloc == urlsplit(url).netloc)
-    for file in local:
+    file_names = re.findall(r'(?:src|href)="([^"]+\.(?:js|css)\b[^"]*)"', page_html)
+    file_urls = {urljoin(url, unescape(name)) for name in file_names}
+    local_files = sorted(file for file in file_urls if urlsplit(file).netloc == urlsplit(url).netloc)
+    for file in local_files:
         with open_url(file, timeout=TIMEOUT_SECONDS) as answer:
             answer.read()
-    name, n_remote = unescape(title[1].strip()), len(files) - len(local)
-    files_text = f"{len(local)} scripts and styles" + (
+    name, n_remote = unescape(title_match[1].strip()), len(file_urls) - len(local_files)
+    files_text = f"{len(local_files)} scripts and styles" + (
         f" (and {n_remote} from elsewhere, not fetched)" if n_remote else ""
     )
-    return True, f"page {name!r} of {len(text) / 1000:.0f} kB, {files_text}: all there"
+    return True, f"page {name!r} of {len(page_html) / 1000:.0f} kB, {files_text}: all there"

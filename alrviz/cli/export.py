@@ -34,9 +34,9 @@ def export(options: argparse.Namespace) -> int:
     except OSError as error:
         raise CommandError(f"{error.filename or str(options.out)!r}: {error.strerror or error}") from error
     if options.out is not None:
-        size = options.out.stat().st_size / 1e6
+        megabytes = options.out.stat().st_size / 1e6
         print(
-            f"{size:,.1f} MB: {options.out}; run it where there is a table {options.rows!r}, then: "
+            f"{megabytes:,.1f} MB: {options.out}; run it where there is a table {options.rows!r}, then: "
             f'SELECT * FROM "{options.name}_predictions"'
         )
     return 0

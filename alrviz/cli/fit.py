@@ -98,12 +98,12 @@ def _alpha(text: str) -> str | float | tuple[float, ...]:
     if text == "auto":
         return text
     try:
-        first, *further_alphas = map(float, text.split(","))
+        first_alpha, *further_alphas = map(float, text.split(","))
     except ValueError as error:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not known; expected a number, one for each order: 0.1,3, or auto"
         ) from error
-    return (first, *further_alphas) if further_alphas else first
+    return (first_alpha, *further_alphas) if further_alphas else first_alpha
 
 
 def _center(text: str) -> int | str:
@@ -123,12 +123,13 @@ def fit(options: argparse.Namespace) -> int:
 
 def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
     if not options.out.parent.is_dir() or options.out.is_dir():
-        folder = f"there is no folder {str(options.out.parent)!r} to write the model to"
-        raise CommandError(f"{str(options.out)!r} is a folder; a file was expected" if options.out.is_dir() else folder)
+        no_folder = f"there is no folder {str(options.out.parent)!r} to write the model to"
+        is_folder = f"{str(options.out)!r} is a folder; a file was expected"
+        raise CommandError(is_folder if options.out.is_dir() else no_folder)
     from alrviz.data.stream.table import open_table
     from alrviz.fitting.runs.run import Run
 
-    recipe, start, progress = _recipe(options), time.monotonic(), Progress()
+    recipe, start_time, progress = _recipe(options), time.monotonic(), Progress()
     kinds = dict(kind_of(text) for text in options.kind)
     stream = open_table(
         options.files, options.target, options=read_options(options), kinds=kinds, unreadable=options.unreadable,
@@ -157,9 +158,9 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
         progress.line(resume_text if checkpoint.exists() else "interrupted before the first pass")
         raise
     tested_steps = [step for step in run.trace.since(0) if "heldout_log_loss" in step.extra]
-    best = min(tested_steps, key=lambda step: step.extra["heldout_log_loss"], default=None)
-    if best is not None and 0 < best.index < tested_steps[-1].index:
-        n = f"{best.passes - run.passes_before:g}"
+    best_step = min(tested_steps, key=lambda step: step.extra["heldout_log_loss"], default=None)
+    if best_step is not None and 0 < best_step.index < tested_steps[-1].index:
+        n = f"{best_step.passes - run.passes_before:g}"
         progress.line(f"the test loss was lowest after pass {n}; the model is that of the last (--passes {n})")
     from alrviz.estimators.make import estimator_of  # 40 MB that a fit does not need
     from alrviz.estimators.model_file import save_model
@@ -167,7 +168,7 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
     save_model(estimator_of(run), options.out)
     checkpoint.unlink(missing_ok=True)
     progress.line(
-        f"the model is {options.out}, after {time.monotonic() - start:,.0f} s; alrviz predict {options.out} ROWS"
+        f"the model is {options.out}, after {time.monotonic() - start_time:,.0f} s; alrviz predict {options.out} ROWS"
     )
     return 0
 
@@ -192,15 +193,15 @@ def _recipe(options: argparse.Namespace) -> Recipe:
 
 def _pass_text(run: Run, step: Step, passes: int) -> str:
     """Return a line on a pass: its losses on training and test rows."""
-    loss = step.extra.get("heldout_log_loss")
-    test_loss_text = "" if loss is None else f", test {loss:.5f} (error {step.extra['heldout_error']:.4f})"
-    done = step.passes - run.passes_before
-    extra_passes_text = f" and {done - passes:g} more to end the last step" if done > passes else ""
-    name = (
-        f"pass {min(done, passes):g} of {passes}{extra_passes_text}"
-        if done
+    test_loss = step.extra.get("heldout_log_loss")
+    test_loss_text = "" if test_loss is None else f", test {test_loss:.5f} (error {step.extra['heldout_error']:.4f})"
+    passes_done = step.passes - run.passes_before
+    extra_passes_text = f" and {passes_done - passes:g} more to end the last step" if passes_done > passes else ""
+    pass_name = (
+        f"pass {min(passes_done, passes):g} of {passes}{extra_passes_text}"
+        if passes_done
         else "counted"
         if run.solver == "none"
         else "start"
     )
-    return f"{name}: log loss {step.nll / run.trace.rows:.5f}{test_loss_text}"
+    return f"{pass_name}: log loss {step.nll / run.trace.rows:.5f}{test_loss_text}"

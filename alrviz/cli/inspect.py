@@ -37,23 +37,26 @@ def inspect(options: argparse.Namespace) -> int:
     for file in filter(None, (options.file, options.spec)):
         require_file(file)
     dataset = read_dataset(options, options.spec)
-    print(dataset.spec.to_json() if options.json else _summary(dataset, options.file), end="" if options.json else "\n")
+    if options.json:
+        print(dataset.spec.to_json(), end="")
+    else:
+        print(_summary_text(dataset, options.file))
     return 0
 
 
-def _summary(dataset: Dataset, file: Path) -> str:
+def _summary_text(dataset: Dataset, file: Path) -> str:
     """Return rows and columns, the layout, a line for each column, notes, doubts."""
-    layout, types = dataset.spec.layout, {column.name: column.type for column in dataset.spec.columns}
+    layout, type_by_column = dataset.spec.layout, {column.name: column.type for column in dataset.spec.columns}
     lines = [f"{dataset.name}: {dataset.table.n_rows:,} rows, {len(layout.names):,} columns", "", "layout"]
     for option, label in _LAYOUT.items():
         if (value := getattr(layout, option)) not in (None, 0, ""):
             lines.append(f"  {label}: {value!r}")
-    widths = [max(len(getattr(column, name)) for column in dataset.columns) for name in ("name", "kind")]
+    column_widths = [max(len(getattr(column, name)) for column in dataset.columns) for name in ("name", "kind")]
     lines += ["", "columns"]
     for column in dataset.columns:
         missing_text = f", {column.missing:,} missing" if column.missing else ""
-        facts_text = f"{types[column.name]}, {column.levels:,} different{missing_text}: {column.why}"
-        lines.append(f"  {column.name.ljust(widths[0])}  {column.kind.ljust(widths[1])}  {facts_text}")
+        facts_text = f"{type_by_column[column.name]}, {column.levels:,} different{missing_text}: {column.why}"
+        lines.append(f"  {column.name.ljust(column_widths[0])}  {column.kind.ljust(column_widths[1])}  {facts_text}")
     if dataset.notes:
         lines += ["", "notes", *(f"  {with_options(note)}" for note in dataset.notes)]
     if dataset.doubts:

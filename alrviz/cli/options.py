@@ -43,8 +43,8 @@ def with_options(text: str) -> str:
     >>> with_options("pass quartiles=True to cut it; options=ReadOptions(decimal=',') reads it")
     "say --quartiles to cut it; --decimal ',' reads it"
     """
-    for python, option in _OPTIONS:
-        text = re.sub(python, option, text)
+    for python_pattern, option in _OPTIONS:
+        text = re.sub(python_pattern, option, text)
     return text
 
 
@@ -96,8 +96,8 @@ def read_options(options: argparse.Namespace) -> ReadOptions:
     """Return the options that say how a file is read."""
     from alrviz.data.options import ReadOptions
 
-    values = {name: value for name, value in vars(options).items() if name in ReadOptions.__dataclass_fields__}
-    return ReadOptions(**values)
+    value_by_option = {name: value for name, value in vars(options).items() if name in ReadOptions.__dataclass_fields__}
+    return ReadOptions(**value_by_option)
 
 
 def whole_number(noun: str, low: int = 0, high: int | None = None) -> Callable[[str], int]:

@@ -36,7 +36,7 @@ def predict(options: argparse.Namespace) -> int:
     for file in (options.model, options.rows):
         require_file(file)
     notes: list[str] = []
-    n_rows, n_unseen = _write(_predictions(options, notes), options.out)
+    n_rows, n_unseen = _write_predictions(_predict_batches(options, notes), options.out)
     for note in notes:
         print(f"alrviz: {note}", file=sys.stderr)
     if options.out is not None:
@@ -44,7 +44,7 @@ def predict(options: argparse.Namespace) -> int:
     return 0
 
 
-def _predictions(options: argparse.Namespace, notes: list[str]) -> Iterator[pd.DataFrame]:
+def _predict_batches(options: argparse.Namespace, notes: list[str]) -> Iterator[pd.DataFrame]:
     from alrviz.estimators.model_file import load_model
     from alrviz.estimators.predict_table import predict_batches
 
@@ -60,7 +60,7 @@ def _predictions(options: argparse.Namespace, notes: list[str]) -> Iterator[pd.D
         ) from error
 
 
-def _write(parts: Iterator[pd.DataFrame], path: Path | None) -> tuple[int, int]:
+def _write_predictions(predictions: Iterator[pd.DataFrame], path: Path | None) -> tuple[int, int]:
     """Write predictions as they come, as Parquet if the file's name ends so, else as CSV.
 
     Returns the number of rows, and of those with values that training never saw. The file gets its name once it is
@@ -73,23 +73,23 @@ def _write(parts: Iterator[pd.DataFrame], path: Path | None) -> tuple[int, int]:
 
     n_rows = n_unseen = 0
     if path is None:
-        for part in parts:
-            sys.stdout.write(predictions_csv(part, header=not n_rows))
-            n_rows += len(part)
+        for batch in predictions:
+            sys.stdout.write(predictions_csv(batch, header=not n_rows))
+            n_rows += len(batch)
         return n_rows, n_unseen
-    draft, writer = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part"), None
+    draft_file, writer = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part"), None
     try:
-        with ExitStack() as ending:
-            for part in parts:
+        with ExitStack() as exit_stack:
+            for batch in predictions:
                 if path.suffix == ".parquet":
-                    table = pa.Table.from_pandas(part, writer and writer.schema, preserve_index=False)
-                    writer = writer or ending.enter_context(pq.ParquetWriter(draft, table.schema))
-                    writer.write_table(table)
+                    arrow_table = pa.Table.from_pandas(batch, writer and writer.schema, preserve_index=False)
+                    writer = writer or exit_stack.enter_context(pq.ParquetWriter(draft_file, arrow_table.schema))
+                    writer.write_table(arrow_table)
                 else:
-                    writer = writer or ending.enter_context(draft.open("w", encoding="utf-8", newline=""))
-                    writer.write(predictions_csv(part, header=not n_rows))
-                n_rows, n_unseen = n_rows + len(part), n_unseen + int((part["unseen"] != "").sum())
-        os.replace(draft, path)
+                    writer = writer or exit_stack.enter_context(draft_file.open("w", encoding="utf-8", newline=""))
+                    writer.write(predictions_csv(batch, header=not n_rows))
+                n_rows, n_unseen = n_rows + len(batch), n_unseen + int((batch["unseen"] != "").sum())
+        os.replace(draft_file, path)
     except OSError as error:
         if isinstance(error, AlrvizError):
             raise
@@ -97,5 +97,5 @@ def _write(parts: Iterator[pd.DataFrame], path: Path | None) -> tuple[int, int]:
     except pa.ArrowException as error:
         raise CommandError(f"{str(path)!r} cannot be written as Parquet ({error}); CSV takes any values") from error
     finally:
-        draft.unlink(missing_ok=True)
+        draft_file.unlink(missing_ok=True)
     return n_rows, n_unseen

@@ -63,10 +63,10 @@ def report(options: argparse.Namespace) -> int:
         if not equals:
             raise CommandError(f"--card {text!r} has no text; expected FIELD=TEXT, such as {text}='...'")
         model_card[field] = value
-    start = time.monotonic()
+    start_time = time.monotonic()
 
     def tell(activity: str) -> None:
-        print(f"{time.monotonic() - start:6.1f} s  {activity}", file=sys.stderr, flush=True)
+        print(f"{time.monotonic() - start_time:6.1f} s  {activity}", file=sys.stderr, flush=True)
 
     tell(f"reading {options.file.name}")
     dataset = read_dataset(options)
@@ -87,6 +87,6 @@ def report(options: argparse.Namespace) -> int:
         rows=options.rows,
         tell=tell,
     )
-    size = options.out.stat().st_size
-    print(f"the report is {options.out}, {size / 1000:,.0f} kB, after {time.monotonic() - start:,.0f} s")
+    n_bytes = options.out.stat().st_size
+    print(f"the report is {options.out}, {n_bytes / 1000:,.0f} kB, after {time.monotonic() - start_time:,.0f} s")
     return 0

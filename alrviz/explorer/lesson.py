@@ -93,9 +93,9 @@ class Question:
             ValueError: if it is no valid answer, with what was expected.
         """
         if self.kind == "choice":
-            return self._option(value)
+            return self._read_option(value)
         if self.kind == "number":
-            return self._number(value)
+            return self._read_number(value)
         if self.kind == "text":
             if not isinstance(value, str) or not (text := plain_line(value)):
                 raise ValueError("expected some words")
@@ -103,13 +103,14 @@ class Question:
         if not isinstance(value, list | tuple) or len(value) != len(self.options):
             raise ValueError(f"expected {len(self.options)} values, one for each of {', '.join(self.values)}")
         if self.kind == "sketch":
-            return tuple(self._number(item) for item in value)
-        ranking = tuple(self._option(item) for item in value)
+            return tuple(self._read_number(item) for item in value)
+        ranking = tuple(self._read_option(item) for item in value)
         if len(set(ranking)) < len(ranking):
             raise ValueError(f"expected each of {', '.join(self.values)} once")
         return ranking
 
-    def _option(self, value: object) -> str:
+    def _read_option(self, value: object) -> str:
+        """Return a value of an option; `ValueError`, with the nearest value, for others."""
         if not isinstance(value, str) or value not in self.values:
             close_matches = get_close_matches(str(value)[:40], self.values, n=1)
             raise ValueError(
@@ -118,7 +119,8 @@ class Question:
             )
         return value
 
-    def _number(self, value: object) -> float:
+    def _read_number(self, value: object) -> float:
+        """Return a number between `low` and `high`; `ValueError` for others."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
             raise ValueError(f"expected a number from {self.low:g} to {self.high:g}")
         return float(value)
@@ -127,17 +129,17 @@ class Question:
         """Return whether an answer is right: the same word or ranking, or numbers within a quarter of the outcome."""
         if isinstance(answer, str) or self.kind == "order":
             return answer == outcome
-        pairs = zip(_as_numbers(answer), _as_numbers(outcome), strict=True)
+        number_pairs = zip(_as_numbers(answer), _as_numbers(outcome), strict=True)
         tolerance = RANGE_TOLERANCE * (self.high - self.low) if max(-self.low, self.high) < MAX_NUMBER else 1e-9
-        return all(math.isclose(*pair, rel_tol=RELATIVE_TOLERANCE, abs_tol=tolerance) for pair in pairs)
+        return all(math.isclose(*pair, rel_tol=RELATIVE_TOLERANCE, abs_tol=tolerance) for pair in number_pairs)
 
 
 def plain_line(text: object) -> str:
     """Return untrusted text as one short line, without invisible characters and stacks of combining marks."""
-    characters, marks = [], 0
+    characters, n_combining_marks = [], 0
     for character in str(text)[: 4 * MAX_TEXT_CHARS]:
-        marks = marks + 1 if unicodedata.category(character) in ("Mn", "Me") else 0
-        if marks <= MAX_COMBINING_MARKS:
+        n_combining_marks = n_combining_marks + 1 if unicodedata.category(character) in ("Mn", "Me") else 0
+        if n_combining_marks <= MAX_COMBINING_MARKS:
             characters.append(character if character.isprintable() else " ")
     return " ".join("".join(characters).split())[:MAX_TEXT_CHARS]
 
@@ -169,7 +171,16 @@ class Step:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson; `id` is its slug. `version` changes with its questions, so that answers to old ones do not count."""
+    """A lesson.
+
+    Attributes:
+        id: its slug.
+        version: changes with the questions, so that answers to old ones do not count.
+        title: plain text.
+        minutes: that it takes about.
+        audience: for whom it is; "" if that is not stated.
+        steps: at least one.
+    """
 
     id: str
     version: int

@@ -165,7 +165,7 @@ def unlike_tables():
 
 
 UNLIKE = (
-    "balance-scale", "monks-1", "led", "noise", "noise in categories of many levels", "wide noise",
+    "iris", "balance-scale", "monks-1", "led", "noise", "noise in categories of many levels", "wide noise",
     "few rows a class", "one row in 50",
 )  # fmt: skip
 

@@ -46,7 +46,7 @@ REFUSED = ("ande", "dlr", "elr-tan-summed")
 TABLES_OF_SCORES = {name: model for name, model in (MODELS | MORE).items() if not name.startswith(REFUSED)}
 # Those whose SQL has another form, or other columns in its tables, than all before them.
 FORMS = ["lr-2", "lr-1-m-estimate", "alr-2-m-estimate-skip", "values", "smooth", "hinge", "nb", "tan", "kdb", "elr-nb"]
-FORMS += ["hsalr-3", "auto"]
+FORMS += ["hsalr-3", "auto", "smooth-1", "anje-3"]
 HOSTILE_NAMES = ['"; DROP TABLE rows; --', "it's \\ 'quoted'", "naïve ☃ 列", "two\nlines", "line", "p(=no)", "1"]
 HOSTILE_LEVELS = [
     "'; DROP TABLE rows; --",

@@ -230,15 +230,23 @@ def test_a_table_and_each_of_its_rows_are_read_as_the_data_set(name):
             pd.testing.assert_frame_equal(read(data), row)
 
 
-@pytest.mark.parametrize("name", ["everything at once", "limits", "a workbook", "JSON", "a frame", "lists of records"])
+# A table of every kind of values and of every kind of source; of the others equal features, as above, are enough.
+PREDICTED = ["everything at once", "limits", "kinds said", "a workbook", "JSON", "Parquet", "a frame"]
+PREDICTED += ["a frame of levels", "lists of records"]
+
+
+@pytest.mark.parametrize("name", PREDICTED)
 def test_new_rows_are_predicted_as_those_of_the_data_set(name):
     """DLR looks at numbers themselves: another number gives another probability."""
     table, row_numbers, dataset = TABLES[name], rows_of_table(name), dataset_of_table(name)
     model, loaded = saved(DLRClassifier(max_iter=5, tol=0.0), dataset)
     predictions, expected = predict_table(loaded, table.of(row_numbers)), model.predict_proba(dataset.X)
-    np.testing.assert_array_equal(probabilities(predictions)[rows_with_class(dataset)], expected)
+    places = rows_with_class(dataset)
+    np.testing.assert_array_equal(probabilities(predictions)[places], expected)
     assert not predictions["unseen"].any()
-    np.testing.assert_array_equal(probabilities(predict_table(loaded, table.of([0]))), expected[:1])
+    for i in range(0, len(row_numbers), EACH):
+        row = model.predict_proba(dataset.X.iloc[[np.searchsorted(places, i)]])
+        np.testing.assert_array_equal(probabilities(predict_table(loaded, table.of([i]))), row)
 
 
 # What the script takes: text and Parquet.
@@ -443,6 +451,13 @@ def test_the_script_names_what_it_does_not_read_and_how_to_convert_it(tmp_path, 
             assert (told.out, told.err.count("\n")) == ("", 1)
             assert f"{name} is {what}" in told.err
             assert f"alrviz predict MODEL.zip {tmp_path / name}" in told.err
+    for data in (bytes(2000), b"\1\2\3" * 500):  # nothing converts it: refused as by `read_table`
+        (tmp_path / "rows.bin").write_bytes(data)
+        for model in ("model.zip", "old.zip"):
+            assert script.main([str(tmp_path / "rows.bin"), "--model", str(tmp_path / model)]) == 2
+            told = capsys.readouterr()
+            assert (told.out, told.err.count("\n")) == ("", 1)
+            assert "not a table" in told.err
 
 
 def test_names_with_a_quote_that_is_not_closed_are_told_by_the_script(tmp_path, capsys, script):

@@ -472,10 +472,10 @@ def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
     page.controls.order.value = 1
     page.race_view.press_run()
     assert page.session.runs.entry is before
-    page.starter._look()  # as the pump does
+    page.starter._show_activity()  # as the pump does
     assert "the race starts then" in page.starter.pane.object
     page.race_view.press_stop()
-    page.starter._look()
+    page.starter._show_activity()
     assert "the race starts" not in page.starter.pane.object
     page.race_view.press_run()
     until(page, lambda: page.session.runs.entry is not before and ended(page))

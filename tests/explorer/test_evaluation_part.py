@@ -106,7 +106,7 @@ def test_every_recipe_of_a_comparison_can_be_judged():
     page.close()
 
 
-@pytest.mark.parametrize("peer", ["ande", "truth", "svm-rbf"])
+@pytest.mark.parametrize("peer", ["klr-rbf", "ande", "truth", "svm-rbf"])
 def test_a_peer_beside_a_map_is_judged_too(peer):
     page = opened(BoundariesPage, f"?page=boundaries&tab=any&data=three-classes&rows=200&peer={peer}")
     tab = page.tab

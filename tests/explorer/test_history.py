@@ -241,7 +241,7 @@ def test_a_store_that_takes_nothing_more_is_said_beside_what_it_has():
     assert "disk is full" in tab.status.object
     store.close()
     tab.items = tab.items[-1:]
-    tab._list(0)
+    tab._list_runs(0)
     csv = tab._csv()
     assert "run store" in csv
     assert str(store.database.path) not in csv

@@ -17,7 +17,7 @@ from alrviz.explorer.lessons.progress import Progress, keep_progress, progress_o
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.lesson_panel import LessonPanel, _verdict
+from alrviz.explorer.shell.lesson_panel import LessonPanel, _verdict_html
 from alrviz.explorer.shell.markdown import markdown_html
 from alrviz.explorer.shell.shell import open_link
 from alrviz.studies.race.reference_fit import TRUTH, fit_reference
@@ -327,9 +327,9 @@ def test_nothing_runs_before_the_answer_and_the_answer_stays(registry):
         ("choice", "b", "a", "What happened: <b>it rises</b>; you said: it falls."),
     ],
 )
-def test_the_verdict_says_as_you_said_of_the_same_number_only(kind, said, was, told):
+def test_the_verdict_html_says_as_you_said_of_the_same_number_only(kind, said, was, told):
     question = Question("q", kind, "?", (Option("a", "it rises"), Option("b", "it falls")), unit="%", low=0, high=100)
-    assert _verdict(question, said, was, question.is_right(said, was)) == told
+    assert _verdict_html(question, said, was, question.is_right(said, was)) == told
 
 
 def test_back_and_on_turn_the_panel_or_open_the_steps_link(registry, tmp_path):

@@ -111,13 +111,13 @@ def test_paper_mode_is_one_press_and_says_so():
     found = []
     settings = opened(Recipe("alr", alpha=2, order=2), lambda number, recipe: found.append(recipe))
     assert settings._badge.object == ""
-    settings._change(paper_mode)
+    settings._change_recipe(paper_mode)
     assert found == [paper_mode(Recipe("alr", alpha=2, order=2))]
     settings.show(0, found[0], "racer", is_only=True)
     assert "paper mode" in settings._badge.object
     assert not settings._paper.visible
     adaptive = opened(Recipe("lr", scale="diagonal-adaptive"))
-    adaptive._change(paper_mode)
+    adaptive._change_recipe(paper_mode)
     assert "diagonal-adaptive" in adaptive._problem.object
 
 

@@ -173,7 +173,10 @@ def case(request):
 
 @pytest.fixture(params=["order", "interactions", "compare"])
 def varied(request):
-    """A page of the common code, and the two that change how a request for an estimate is handled."""
+    """A page of the common code, and the two that change how a request for an estimate is handled.
+
+    The others say and recommend other things; how a study is requested, marked, found again and stored they inherit.
+    """
     return CASES[request.param]
 
 
@@ -295,6 +298,7 @@ def test_every_setting_is_in_the_link_and_comes_back(case, visit):
             page = case.page(session_of(part.session.link.query))
             again = page if hasattr(page, "spec") else type(part)(page.session, page)  # or the tab of the page
             assert again.spec == part.spec, f"{name} {value}"
+            assert page.session.link.query == part.session.link.query, f"{name} {value}"
         assert len(links) > 1 or not menu.visible, f"{name} has no effect"
     again = visit(case, part.session.link.query, priced=False)
     assert again.spec == part.spec

@@ -194,7 +194,7 @@ def test_of_many_columns_likely_splits_come_first_and_all_others_behind_one_entr
     page.close()
 
 
-@pytest.mark.parametrize("page_class", [OrderPage, ComparePage])
+@pytest.mark.parametrize("page_class", [OrderPage, PathPage, ComparePage])
 def test_a_menu_of_cuts_never_shows_another_choice_than_the_one_made(csv, page_class):
     """What is set back and forth while a press is handled stays as it was in the browser."""
     page = page_on(csv, page_class, "?page=" + page_class.slug)

@@ -15,7 +15,7 @@ from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.read import read_columns
 from alrviz.errors import Stopped, TableError
 from alrviz.explorer.server import table_process
-from alrviz.explorer.server.table_process import Readers
+from alrviz.explorer.server.table_process import LONG_PLACES, QUICK_PLACES, Readers
 from alrviz.explorer.session import session as sessions
 from alrviz.explorer.session.session import Session
 from alrviz.stop import StopToken
@@ -191,6 +191,59 @@ def test_however_many_big_files_are_read_a_small_one_finds_a_place_and_a_process
         token.stop()
         for thread in threads:
             thread.join(30)
+
+
+class StandIn:
+    """Instead of a process: "slow" is read until it is killed, every other file at once."""
+
+    memory, is_reusable = 0, True
+    slow_readers, most_slow_at_once = [], 0
+
+    def __init__(self):
+        self.start_time, self._killed = None, threading.Event()
+
+    @property
+    def alive(self):
+        return not self._killed.is_set()
+
+    def exchange(self, request, data, stop):
+        self.start_time = time.monotonic()
+        if request.name != "slow":
+            return request
+        StandIn.slow_readers.append(self)
+        StandIn.most_slow_at_once = max(StandIn.most_slow_at_once, sum(reader.alive for reader in self.slow_readers))
+        self._killed.wait()
+        return None
+
+    def kill(self):
+        self._killed.set()
+
+
+def test_all_places_are_used_and_long_readings_leave_the_quick_ones(monkeypatch):
+    monkeypatch.setattr(table_process, "_Reader", StandIn)
+    monkeypatch.setattr(table_process, "QUICK_PLACES", QUICK_PLACES)  # not the fixture's
+    monkeypatch.setattr(table_process, "LONG_PLACES", LONG_PLACES)
+    monkeypatch.setattr(table_process, "LONG_READING_SECONDS", 0.2)
+    readers, token = Readers(), StopToken()
+
+    def take(owner):
+        with pytest.raises(Stopped):
+            read(readers, "slow", token, owner=owner)
+
+    threads = [threading.Thread(target=take, args=(f"o{i}",)) for i in range(QUICK_PLACES + LONG_PLACES + 2)]
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in range(3):
+            assert read(readers, owner="visitor").name == "t"
+        assert until(lambda: readers._long.has_waiting), "a long reading left its quick place to others"
+        assert until(lambda: StandIn.most_slow_at_once >= QUICK_PLACES + LONG_PLACES, 20)
+    finally:
+        token.stop()
+        for thread in threads:
+            thread.join(20)
+        readers.close()
+    assert StandIn.most_slow_at_once == QUICK_PLACES + LONG_PLACES
 
 
 def test_who_has_many_readings_waits_for_who_has_none(readers):

@@ -5,13 +5,14 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from alrviz.fitting.store import Store
 from alrviz.studies.core import workers
 from alrviz.studies.core.study_task import failure
-from tests.studies.sweeps import RECIPES, numbers, small
+from tests.studies.sweeps import RECIPES, numbers, small, small_effects
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,39 +70,48 @@ def test_the_frame_follows_a_last_cell_that_is_computed_again(monkeypatch):
 
 KILLED = """
 import sys, time
-from tests.studies.sweeps import small
+from tests.studies.sweeps import small, small_effects
 from alrviz.studies.core import compute_task
 from alrviz.studies.core import workers
 original = compute_task.compute
-def compute(*args):
-    time.sleep(0.05)
-    return original(*args)
+def compute(task, *rest):
+    time.sleep(1000 if '"draw": 8' in task.options else 0.05)  # the refits are not over before the sweep has begun
+    return original(task, *rest)
 workers.compute = compute
+refits = small_effects(keep=sys.argv[1]).rows()
+next(refits)  # its thread goes on beside the sweep
 small(rounds=5, keep=sys.argv[1]).run()
 """
 
 
 @pytest.mark.parametrize("after", [1, pytest.param(7, marks=pytest.mark.slow(reason="as after the first fit"))])
 def test_a_process_killed_in_the_middle_loses_nothing_and_nothing_is_computed_twice(tmp_path, calls, after):
+    """Of a sweep, and of a study of effects that computed at the same time."""
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, stderr=subprocess.PIPE)
     store = Store(tmp_path)
+    sweep, effects = small(rounds=5, keep=tmp_path), small_effects(keep=tmp_path)
     deadline = time.monotonic() + 120
-    while len(kept(store)) < after:
+    while min(len(kept(store, study)) for study in (sweep, effects)) < after:
         assert process.poll() is None, process.stderr.read().decode()
         assert time.monotonic() < deadline
         time.sleep(0.2)  # each look reads the store
     process.kill()
     process.communicate()
-    saved = kept(store)
-    assert after <= len(saved) < 30
-    study = small(rounds=5, keep=tmp_path).run()
-    assert not set(calls) & saved, "finished, and computed again"
-    assert len(calls) == len(set(calls)) == 30 - len(saved)
-    assert {task.key for task in study.tasks} == kept(store), "nothing is lost"
-    assert len(store.runs("local")) == 1
+    for study in (sweep, effects):
+        saved, every_key = kept(store, study), {task.key for task in study.tasks}
+        assert after <= len(saved) < len(every_key)
+        calls.clear()
+        study.run()
+        assert not set(calls) & saved, "finished, and computed again"
+        assert len(calls) == len(set(calls)) == len(every_key) - len(saved)
+        assert every_key == kept(store, study), "nothing is lost"
+    assert len(store.runs("local")) == 2
     store.close()
-    pd.testing.assert_frame_equal(numbers(study), numbers(small(rounds=5).run()), check_exact=True)
+    pd.testing.assert_frame_equal(numbers(sweep), numbers(small(rounds=5).run()), check_exact=True)
+    for resumed, whole in zip(effects.refits(), small_effects().run().refits(), strict=True):
+        np.testing.assert_array_equal(resumed, whole)
 
 
-def kept(store):
-    return {key for (key,) in store.database.read("SELECT key FROM parts")}
+def kept(store, study):
+    """The keys of the study's tasks that the store has."""
+    return {key for (key,) in store.database.read("SELECT key FROM parts")} & {task.key for task in study.tasks}

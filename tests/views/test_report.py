@@ -525,11 +525,17 @@ def test_many_classes_numbers_and_names_that_are_hostile():
     n = 900
     frame = pd.DataFrame({evil: rng.choice(["a", evil, "c"], n), "x": rng.normal(size=n).round(3)})
     frame["class"] = np.where(frame.x > 0.5, evil, rng.choice(["p", "q", "r"], n))
-    made = report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=2, discretize="quantile"))
+    data = alrviz.read_table(frame.assign(w=rng.integers(1, 4, n)), target="class", w="weight")
+    made = report_facts(data, alrviz.LRClassifier(order=2, discretize="quantile"))
     page = report_html(made)
     reader, text = read(page)
     assert "script" not in reader.tags
     assert "Classes most often confused" in text
+    assert "Rows count by their weight, the column w :" in text
+    drawings = re.findall(r"<svg .*?</figure>", page, re.DOTALL)
+    assert len(drawings) == page.count("<figure>") >= 5
+    for drawing in drawings:
+        ET.fromstring(drawing[: drawing.rindex("</svg>") + 6])
 
 
 @pytest.mark.usefixtures("without_drawing")

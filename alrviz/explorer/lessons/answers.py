@@ -98,11 +98,11 @@ class Measure:
         """Whether it returns a number; the options of a choice are then ranges."""
         return "number" in self.kinds
 
-    def takes(self, count: int) -> bool:
+    def takes(self, n_arguments: int) -> bool:
         """Whether it takes so many arguments."""
         names = self.arguments.split(", ")
-        optional_count = sum(name.endswith("where needed") for name in names)
-        return len(names) - optional_count <= count <= (self.max_args or len(names))
+        n_optional = sum(name.endswith("where needed") for name in names)
+        return len(names) - n_optional <= n_arguments <= (self.max_args or len(names))
 
 
 def answer(question: Question, result: object) -> AnswerValue:
@@ -132,37 +132,42 @@ def tables(result: object) -> list[pd.DataFrame]:
 
 
 def _study_tables(result: Any) -> list[pd.DataFrame]:
+    """Return summary, reliability and importance of a study, as far as it has them."""
     frames = [result.summary()]
     if hasattr(result, "reliability"):
         frames.append(result.reliability())
     if hasattr(result, "importance"):
         frames.append(result.importance())
-    return [table if table.index.name is None else table.rename_axis("name").reset_index() for table in frames]
+    return [frame if frame.index.name is None else frame.rename_axis("name").reset_index() for frame in frames]
 
 
 def _race_tables(race: Any) -> list[pd.DataFrame]:
+    """Return the tables `racers`, `steps` and `columns` (one for each fit of densities) of the module's docstring."""
     reader = RaceReader(race)
     reader.pull()
-    lanes = [racer.summary() for racer in reader.racers]
+    summaries = [racer.summary() for racer in reader.racers]
     milestone_iterations: dict[str, list[float | None]] = {}
-    for same_objective in by_objective(lanes).values():
-        marks = milestones(same_objective)
-        milestone_iterations |= {lane.name: [marks.at(lane.name, goal) for goal in (0, 1)] for lane in same_objective}
-    racers, steps = [], []
-    for racer, lane in zip(reader.racers, lanes, strict=True):
+    for same_objective in by_objective(summaries).values():
+        race_milestones = milestones(same_objective)
+        for summary in same_objective:
+            milestone_iterations[summary.name] = [race_milestones.at(summary.name, goal) for goal in (0, 1)]
+    racer_rows, step_frames = [], []
+    for racer, summary in zip(reader.racers, summaries, strict=True):
         columns_of_racer = {name: np.asarray(values) for name, values in racer.columns.items() if name != "kind"}
-        frame = pd.DataFrame({"name": lane.name, "iteration": columns_of_racer.pop("index"), **columns_of_racer})
+        frame = pd.DataFrame({"name": summary.name, "iteration": columns_of_racer.pop("index"), **columns_of_racer})
         for name in ("nll", "objective", "penalty"):
-            frame[name] = frame[name] / lane.n_rows
-        steps.append(frame)
-        last = frame.iloc[-1].to_dict() if len(frame) else {}
-        racers.append({
-            **last, "name": lane.name, "iterations": lane.iterations, "nearer_1": milestone_iterations[lane.name][0],
-            "near": milestone_iterations[lane.name][1], "outcome": lane.outcome,
+            frame[name] = frame[name] / summary.n_rows
+        step_frames.append(frame)
+        last_step = frame.iloc[-1].to_dict() if len(frame) else {}
+        racer_rows.append({
+            **last_step, "name": summary.name, "iterations": summary.iterations,
+            "nearer_1": milestone_iterations[summary.name][0], "near": milestone_iterations[summary.name][1],
+            "outcome": summary.outcome,
         })  # fmt: skip
     paths = [bandwidth_path(run) for run in race.runs if "bandwidth" in run.recipe.params and len(run.trace)]
-    columns = [pd.DataFrame({"column": path.columns, "bandwidth": path.ratios[-1]}) for path in paths]
-    return [pd.DataFrame(racers).drop(columns="iteration"), pd.concat(steps, ignore_index=True), *columns]
+    bandwidth_frames = [pd.DataFrame({"column": path.columns, "bandwidth": path.ratios[-1]}) for path in paths]
+    racer_frame = pd.DataFrame(racer_rows).drop(columns="iteration")
+    return [racer_frame, pd.concat(step_frames, ignore_index=True), *bandwidth_frames]
 
 
 # ---- rows and columns ------------------------------------------------------------------------------------------------
@@ -170,10 +175,10 @@ def _race_tables(race: Any) -> list[pd.DataFrame]:
 
 def parse_selector(text: str) -> dict[str, str]:
     """Return the values by column of a selector, "order=2, name=lr"."""
-    pairs = [part.partition("=") for part in text.split(",")]
-    if any(not (sign and key.strip() and value.strip()) for key, sign, value in pairs):
+    name_value_pairs = [part.partition("=") for part in text.split(",")]
+    if any(not (sign and key.strip() and value.strip()) for key, sign, value in name_value_pairs):
         raise AlrvizError(f"{text!r} selects no row; expected column=value, such as order=2")
-    return {key.strip(): value.strip() for key, _, value in pairs}
+    return {key.strip(): value.strip() for key, _, value in name_value_pairs}
 
 
 def _select_rows(frames: Sequence[pd.DataFrame], column: str, conditions: Mapping[str, str]) -> pd.DataFrame:
@@ -192,32 +197,35 @@ def _select_rows(frames: Sequence[pd.DataFrame], column: str, conditions: Mappin
             f"the result has no column {missing!r}"
             + (f"; did you mean {similar[0]!r}?" if similar else f"; it has {', '.join(dict.fromkeys(columns))}")
         )
-    for key, value in conditions.items():
-        is_match = [_equals(cell, value) for cell in table[key]]
+    for name, expected_text in conditions.items():
+        is_match = [_cell_equals(cell, expected_text) for cell in table[name]]
         if not any(is_match):
-            values_text = ", ".join(dict.fromkeys(str(cell) for cell in table[key][:200]))
-            raise AlrvizError(f"no row of the result has {key}={value}; there are {values_text[:200]}")
+            values_text = ", ".join(dict.fromkeys(str(cell) for cell in table[name][:200]))
+            raise AlrvizError(f"no row of the result has {name}={expected_text}; there are {values_text[:200]}")
         table = table[is_match]
     return table
 
 
-def _equals(value: object, text: str) -> bool:
-    if str(value) == text:
+def _cell_equals(value: object, expected_text: str) -> bool:
+    """Return whether a cell has the text of a selector, or is a number that equals it."""
+    if str(value) == expected_text:
         return True
     try:
-        return bool(np.isclose(float(str(value)), float(text), rtol=1e-9))
+        return bool(np.isclose(float(str(value)), float(expected_text), rtol=1e-9))
     except ValueError:
         return False
 
 
 def _single_value(frames: Sequence[pd.DataFrame], column: str, selector: str) -> Any:
+    """Return a column's cell in the one row that the selector ("order=2") selects."""
     rows = _select_rows(frames, column, parse_selector(selector))
     if len(rows) != 1:
         raise AlrvizError(f"{len(rows)} rows of the result have {selector}; expected one: name more columns")
     return rows[column].iloc[0]
 
 
-def _number(frames: Sequence[pd.DataFrame], column: str, selector: str) -> float:
+def _cell_number(frames: Sequence[pd.DataFrame], column: str, selector: str) -> float:
+    """Return `_single_value` as a number; `AlrvizError` if it is none."""
     value = _single_value(frames, column, selector)
     try:
         return float(value)
@@ -226,37 +234,40 @@ def _number(frames: Sequence[pd.DataFrame], column: str, selector: str) -> float
 
 
 def _ranking(frames: Sequence[pd.DataFrame], arguments: tuple[str, ...], options: tuple[str, ...]) -> list[str]:
-    """Return the options, which are values of the column `key`, sorted by another column; NaN is last."""
+    """Return the options, which are values of the column `key`, sorted by another column; NaN is last.
+
+    arguments: column, key, and a selector of rows where needed.
+    """
     column, key, *selector = arguments
     rows = _select_rows(frames, column, {})
     rows = _select_rows(frames, column, parse_selector(selector[0])) if selector else rows
     if key not in rows:
         raise AlrvizError(f"the table with {column} has no column {key!r}; it has {', '.join(map(str, rows.columns))}")
-    numbers = {}
+    number_by_option = {}
     for option in options:
-        values = [value for name, value in zip(rows[key], rows[column], strict=True) if _equals(name, option)]
-        if len(values) > 1:
-            raise AlrvizError(f"{len(values)} rows of the result have {key}={option}; expected one: name more columns")
-        numbers[option] = float(values[0]) if values and values[0] is not None else float("nan")
-    missing_options = [option for option in options if not any(_equals(name, option) for name in rows[key])]
+        numbers = [value for name, value in zip(rows[key], rows[column], strict=True) if _cell_equals(name, option)]
+        if len(numbers) > 1:
+            raise AlrvizError(f"{len(numbers)} rows of the result have {key}={option}; expected one: name more columns")
+        number_by_option[option] = float(numbers[0]) if numbers and numbers[0] is not None else float("nan")
+    missing_options = [option for option in options if not any(_cell_equals(name, option) for name in rows[key])]
     if missing_options and len(missing_options) == len(options):
         present_text = ", ".join(dict.fromkeys(str(cell) for cell in rows[key][:200]))
         raise AlrvizError(f"no row of the result has {key}={missing_options[0]}; there are {present_text[:200]}")
     return sorted(
         (option for option in options if option not in missing_options),
-        key=lambda option: (np.isnan(numbers[option]), numbers[option]),
+        key=lambda option: (np.isnan(number_by_option[option]), number_by_option[option]),
     )
 
 
 def _fallen_share(frames: Sequence[pd.DataFrame], column: str, selector: str) -> float:
-    steps = [table for table in frames if "iteration" in table]
+    """Return the share of a column's total fall (iteration 0 to the last) that is done at the selected iteration."""
+    step_frames = [table for table in frames if "iteration" in table]
     without_iteration = {key: value for key, value in parse_selector(selector).items() if key != "iteration"}
-    text = ", ".join(f"{key}={value}" for key, value in without_iteration.items())
-    start, current = (
-        _number(steps, column, selector_text) for selector_text in (f"{text}, iteration=0".lstrip(", "), selector)
-    )
-    end = float(_select_rows(steps, column, without_iteration)[column].iloc[-1])
-    return (start - current) / (start - end) if start != end else 1.0
+    row_selector = ", ".join(f"{key}={value}" for key, value in without_iteration.items())
+    first_value = _cell_number(step_frames, column, f"{row_selector}, iteration=0".lstrip(", "))
+    current_value = _cell_number(step_frames, column, selector)
+    last_value = float(_select_rows(step_frames, column, without_iteration)[column].iloc[-1])
+    return (first_value - current_value) / (first_value - last_value) if first_value != last_value else 1.0
 
 
 def _overconfidence(frames: Sequence[pd.DataFrame], selector: str) -> float:
@@ -266,29 +277,31 @@ def _overconfidence(frames: Sequence[pd.DataFrame], selector: str) -> float:
 
 _NUMBERS, _RANKING_ARGUMENTS = ("choice", "number"), "column, key, row where needed"
 MEASURES: Mapping[str, Measure] = {
-    "value": Measure("column, row", _NUMBERS, lambda frames, args, _: _number(frames, *args)),
-    "percent": Measure("column, row", _NUMBERS, lambda frames, args, _: 100 * _number(frames, *args)),
+    "value": Measure("column, row", _NUMBERS, lambda frames, args, _: _cell_number(frames, *args)),
+    "percent": Measure("column, row", _NUMBERS, lambda frames, args, _: 100 * _cell_number(frames, *args)),
     "word": Measure("column, row", ("choice",), lambda frames, args, _: str(_single_value(frames, *args))),
     "ratio": Measure(
         "column, row, row", _NUMBERS,
-        lambda frames, args, _: _number(frames, *args[:2]) / _number(frames, args[0], args[2]),
+        lambda frames, args, _: _cell_number(frames, *args[:2]) / _cell_number(frames, args[0], args[2]),
     ),
     "difference": Measure(
         "column, row, row", _NUMBERS,
-        lambda frames, args, _: _number(frames, *args[:2]) - _number(frames, args[0], args[2]),
+        lambda frames, args, _: _cell_number(frames, *args[:2]) - _cell_number(frames, args[0], args[2]),
     ),
     "fallen": Measure("column, row", _NUMBERS, lambda frames, args, _: _fallen_share(frames, *args)),
     "overconfidence": Measure("row", _NUMBERS, lambda frames, args, _: _overconfidence(frames, *args)),
     "less": Measure(
         "column, row, row", ("choice",),
-        lambda frames, args, _: "yes" if _number(frames, *args[:2]) < _number(frames, args[0], args[2]) else "no",
+        lambda frames, args, _: (
+            "yes" if _cell_number(frames, *args[:2]) < _cell_number(frames, args[0], args[2]) else "no"
+        ),
     ),
     "lowest": Measure(_RANKING_ARGUMENTS, ("choice",), lambda *result: _ranking(*result)[0]),
     "highest": Measure(_RANKING_ARGUMENTS, ("choice",), lambda *result: _ranking(*result)[-1]),
     "ranking": Measure(_RANKING_ARGUMENTS, ("order",), lambda *result: tuple(_ranking(*result))),
     "values": Measure(
         "column, row, row ...", ("sketch",),
-        lambda frames, args, _: tuple(_number(frames, args[0], line) for line in args[1:]), 9,
+        lambda frames, args, _: tuple(_cell_number(frames, args[0], line) for line in args[1:]), 9,
     ),
 }  # fmt: skip
 
@@ -304,19 +317,20 @@ def on_picture(question: Question, answer_text: AnswerValue, axes: NumberAxes) -
         return None
     column, *selectors = question.answer.of
     numbers = answer_text if isinstance(answer_text, tuple) else (answer_text,)
-    places = [
-        _place(column, parse_selector(selector), number, axes)
+    place_by_answer = [
+        _place_on_axes(column, parse_selector(selector), number, axes)
         for selector, number in zip(selectors, numbers, strict=True)
     ]
-    marks = tuple(place for place in places if place is not None)
-    if len(marks) < len(places):
+    drawn_places = tuple(place for place in place_by_answer if place is not None)
+    if len(drawn_places) < len(place_by_answer):
         return None
     names = [option.words for option in question.options] or [""]
-    words = (f"you, {name}" if name else f"you: {number:.3g}" for name, number in zip(names, numbers, strict=True))
-    return Prediction(marks, tuple(words))
+    labels = (f"you, {name}" if name else f"you: {number:.3g}" for name, number in zip(names, numbers, strict=True))
+    return Prediction(drawn_places, tuple(labels))
 
 
-def _place(column: str, conditions: Mapping[str, str], value: str | float, axes: NumberAxes) -> Place | None:
+def _place_on_axes(column: str, conditions: Mapping[str, str], value: str | float, axes: NumberAxes) -> Place | None:
+    """Return where an answer is on a picture. conditions: of its selector. None if the picture has no such axis."""
     if isinstance(value, str):
         return None
     if column in _ITERATION_COLUMNS.get(axes.x_column, ()):

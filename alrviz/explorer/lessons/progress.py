@@ -38,19 +38,20 @@ class Progress:
 
 def progress_of(owner: str, lesson: Lesson) -> Progress:
     """Return a visitor's progress in a lesson; at the first step if none was saved. owner: the visitor's id."""
-    stored_fields = _read(owner).get(_key(lesson), {})
+    stored_fields = _read_progress_by_lesson(owner).get(_lesson_key(lesson), {})
     step = stored_fields.get("step", 0)
-    answers = (_answers(lesson, stored_fields.get(name) or {}) for name in ("said", "was"))
+    answers = (_readable_answers(lesson, stored_fields.get(name) or {}) for name in ("said", "was"))
     return Progress(min(step, len(lesson.steps)) if isinstance(step, int) else 0, *answers)
 
 
-def _answers(lesson: Lesson, stored: Mapping[str, Any]) -> dict[str, AnswerValue]:
+def _readable_answers(lesson: Lesson, stored: Mapping[str, Any]) -> dict[str, AnswerValue]:
+    """Return the answers that the lesson still accepts. stored: answers by question id, as read from JSON."""
     answers = {}
-    for id, value in stored.items():
+    for id, stored_answer in stored.items():
         question = lesson.question(id)
         try:
             if question is not None:
-                answers[id] = question.read(value)
+                answers[id] = question.read(stored_answer)
         except ValueError:
             continue  # the question was changed without a new version
     return answers
@@ -62,8 +63,8 @@ def keep_progress(owner: str, lesson: Lesson, progress: Progress) -> None:
     """
     with _lock:
         try:
-            progress_by_lesson = _read(owner) | {_key(lesson): asdict(progress)}
-            file = _file(owner)
+            progress_by_lesson = _read_progress_by_lesson(owner) | {_lesson_key(lesson): asdict(progress)}
+            file = _progress_file(owner)
             make_private_folder(file.parent)
             if not file.exists():
                 _delete_oldest(file.parent)
@@ -76,17 +77,18 @@ def keep_progress(owner: str, lesson: Lesson, progress: Progress) -> None:
             return
 
 
-def _key(lesson: Lesson) -> str:
+def _lesson_key(lesson: Lesson) -> str:
     return f"{lesson.id}@{lesson.version}"
 
 
-def _file(owner: str) -> Path:
+def _progress_file(owner: str) -> Path:
     return home() / "lessons" / f"{owner_digest(owner)}.json"
 
 
-def _read(owner: str) -> dict[str, Any]:
+def _read_progress_by_lesson(owner: str) -> dict[str, Any]:
+    """Return the fields of `Progress` by `_lesson_key`; {} without a readable file."""
     try:
-        text = _file(owner).read_text(encoding="utf-8")[:MAX_FILE_BYTES]
+        text = _progress_file(owner).read_text(encoding="utf-8")[:MAX_FILE_BYTES]
         progress = json.loads(text)
     except (OSError, ValueError):
         return {}

@@ -34,15 +34,15 @@ def gap_of(texts: Iterable[str]) -> tuple[str, str] | None:
     >>> gap_of(["< 0.2", "> 0.2"])
     ('the number 0.2', '> 0.2')
     """
-    ranges = sorted(((*_ends(text), text) for text in texts), key=lambda ends: (ends[0][0], not ends[0][1]))
-    reached = ranges[0][1]
-    for _, (following, upper, text) in pairwise(ranges):
-        (low, has_low), (high, has_high) = following, reached
-        if low > high:
-            return f"a number between {high:g} and {low:g}", text
-        if low == high and not (has_low or has_high):
-            return f"the number {low:g}", text
-        reached = max(reached, upper)
+    ranges = sorted(((*_ends(text), text) for text in texts), key=lambda entry: (entry[0][0], not entry[0][1]))
+    highest_end = ranges[0][1]
+    for _, (lower_end, upper_end, range_text) in pairwise(ranges):
+        (low_bound, has_low), (high_bound, has_high) = lower_end, highest_end
+        if low_bound > high_bound:
+            return f"a number between {high_bound:g} and {low_bound:g}", range_text
+        if low_bound == high_bound and not (has_low or has_high):
+            return f"the number {low_bound:g}", range_text
+        highest_end = max(highest_end, upper_end)
     return None
 
 

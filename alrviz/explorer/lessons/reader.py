@@ -58,7 +58,7 @@ def read_lesson(text: str, name: str = "lesson.yaml", choices: ChoicesOf = lambd
     Raises:
         AlrvizError: if it is invalid, with file, line, field, what was expected and the nearest valid choice.
     """
-    fields = _Field(name, _parse(text, name)).fields("lesson", _REQUIRED_FIELDS)
+    fields = _Field(name, _parse_yaml(text, name)).fields("lesson", _REQUIRED_FIELDS)
     steps: list[Step] = []
     questions: dict[str, _Field] = {}
     page = ""
@@ -74,7 +74,8 @@ def read_lesson(text: str, name: str = "lesson.yaml", choices: ChoicesOf = lambd
     if read_link(f"?lesson={quote(slug)}").lesson != slug:
         fields["id"].fail(f"{slug!r} is not a valid id; expected lower-case letters, digits and -")
     version, minutes = _integer(fields, "version", 1, 10_000), _integer(fields, "minutes", 10, 180)
-    return Lesson(slug, version, fields["title"].text(120), minutes, _text(fields, "audience", 200), tuple(steps))
+    title, audience = fields["title"].text(120), _optional_text(fields, "audience", 200)
+    return Lesson(slug, version, title, minutes, audience, tuple(steps))
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class _Field:
     path: str = ""
 
     def fail(self, problem: str) -> NoReturn:
-        raise AlrvizError(f"{self.file}, line {_line(self.node)}, {self.path or 'lesson'}: {problem}")
+        raise AlrvizError(f"{self.file}, line {_line_number(self.node)}, {self.path or 'lesson'}: {problem}")
 
     def child(self, name: str, node: yaml.Node) -> "_Field":
         return _Field(self.file, node, f"{self.path}.{name}".strip("."))
@@ -96,11 +97,11 @@ class _Field:
         if not isinstance(self.node, yaml.MappingNode):
             self.fail("expected lines of the form `name: value`, " + self._is)
         fields: dict[str, _Field] = {}
-        for key, value in self.node.value:
+        for key, value_node in self.node.value:
             name = replace(self, node=key).text(200)
             if name in fields:
                 self.child(name, key).fail("occurs twice")
-            fields[name] = self.child(name, value)
+            fields[name] = self.child(name, value_node)
         return fields
 
     def fields(self, kind: str, required: Collection[str]) -> dict[str, "_Field"]:
@@ -108,7 +109,7 @@ class _Field:
         fields = self.pairs()
         for name, field in fields.items():
             if name not in FIELDS[kind]:
-                field.fail(f"not a field of {_WITH_ARTICLE[kind]}{_nearest(name, FIELDS[kind])}")
+                field.fail(f"not a field of {_WITH_ARTICLE[kind]}{_nearest_hint(name, FIELDS[kind])}")
         if missing := [name for name in required if name not in fields]:
             self.fail(f"{missing[0]} is missing; expected {', '.join(required)}")
         return fields
@@ -122,18 +123,20 @@ class _Field:
         return [replace(self, node=node) for node in self.node.value]
 
     def text(self, max_chars: int = MAX_TEXT_CHARS) -> str:
+        """Return the field's text; fail if it is empty or longer than `max_chars`."""
         if not isinstance(self.node, yaml.ScalarNode):
             self.fail(f"expected one text without brackets, {self._is}")
         text = str(self.node.value).strip()
         if not text:
             self.fail("expected a text, this is empty")
-        if _surrogate(text) is not None:  # written as an escape
+        if _surrogate_position(text) is not None:  # written as an escape
             self.fail(_HALF_CHARACTER)
         if len(text) > max_chars:
             self.fail(f"expected at most {max_chars:,} characters, not {len(text):,}")
         return text
 
     def number(self, low: float, high: float) -> float:
+        """Return the field's number; fail if it is not from `low` to `high`."""
         text = self.text(40)
         try:
             value = float(text)
@@ -144,9 +147,10 @@ class _Field:
         return value
 
     def choice(self, choices: Collection[str]) -> str:
+        """Return the field's text; fail, with the nearest choice, if it is no choice."""
         text = self.text(200)
         if text not in choices:
-            self.fail(f"there is no {text[:40]!r}{_nearest(text, choices)}")
+            self.fail(f"there is no {text[:40]!r}{_nearest_hint(text, choices)}")
         return text
 
     @property
@@ -158,32 +162,37 @@ class _Field:
 # ---- steps and questions ---------------------------------------------------------------------------------------------
 
 
-def _text(fields: Mapping[str, _Field], name: str, max_chars: int = MAX_TEXT_CHARS) -> str:
+def _optional_text(fields: Mapping[str, _Field], name: str, max_chars: int = MAX_TEXT_CHARS) -> str:
     """Return the text of a field; "" if it is missing."""
     return fields[name].text(max_chars) if name in fields else ""
 
 
-def _integer(fields: Mapping[str, _Field], name: str, default: int, high: int) -> int:
-    value = fields[name].number(1, high) if name in fields else default
+def _integer(fields: Mapping[str, _Field], name: str, default: int, maximum: int) -> int:
+    """Return a field's whole number from 1 to `maximum`; `default` if the field is missing."""
+    value = fields[name].number(1, maximum) if name in fields else default
     if value != int(value):
-        fields[name].fail(f"{value:g} is not a whole number from 1 to {high}")
+        fields[name].fail(f"{value:g} is not a whole number from 1 to {maximum}")
     return int(value)
 
 
 def _read_step(field: _Field, page: str, link: str, choices: ChoicesOf) -> tuple[Step, str]:
-    """Return a step and its page. page, link: of the previous step, used if this one sets none."""
+    """Return a step and its page. page, link: of the previous step, used if this one sets none.
+
+    choices: returns the valid values of a page's properties.
+    """
     fields = field.fields("step", ())
     if not fields.keys() & {"text", "ask"}:
         field.fail("a step has a text or a question (ask)")
     if "page" in fields:
         page = fields["page"].text(40)
-        _check(fields["page"], {"page": page}, page, choices)
+        _check_properties(fields["page"], {"page": page}, page, choices)
     if "set" in fields or "page" in fields:
         properties, page = _read_set(fields["set"], page, choices) if "set" in fields else ({}, page)
         link = "?" + urlencode({"page": page, **properties} if page else properties, quote_via=quote)
-    ask = _read_question(fields["ask"], page) if "ask" in fields else None
-    run = "run" in fields and fields["run"].choice(("true", "false", "yes", "no")) in ("true", "yes")
-    return Step(_text(fields, "text"), link, _hidden_parts(fields), ask, run, _text(fields, "reveal")), page
+    question = _read_question(fields["ask"], page) if "ask" in fields else None
+    is_run = "run" in fields and fields["run"].choice(("true", "false", "yes", "no")) in ("true", "yes")
+    text, reveal = _optional_text(fields, "text"), _optional_text(fields, "reveal")
+    return Step(text, link, _hidden_parts(fields), question, is_run, reveal), page
 
 
 def _read_set(field: _Field, page: str, choices: ChoicesOf) -> tuple[dict[str, str], str]:
@@ -204,12 +213,12 @@ def _read_set(field: _Field, page: str, choices: ChoicesOf) -> tuple[dict[str, s
             fields[key].fail("a step cannot open a lesson")
         if key not in PROPERTIES:
             valid_names = [name for name in PROPERTIES if name not in ("page", "lesson", "step")]
-            fields[key].fail("a link has no such property" + _nearest(key, valid_names))
-        _check(fields[key], {"page": page, key: value} if page else {key: value}, page, choices)
+            fields[key].fail("a link has no such property" + _nearest_hint(key, valid_names))
+        _check_properties(fields[key], {"page": page, key: value} if page else {key: value}, page, choices)
     return properties, page
 
 
-def _check(field: _Field, properties: Mapping[str, str], page: str, choices: ChoicesOf) -> None:
+def _check_properties(field: _Field, properties: Mapping[str, str], page: str, choices: ChoicesOf) -> None:
     """Fail if these properties are not valid in a link to the page."""
     query = "?" + urlencode(properties, quote_via=quote)
     _, problems = check_link(query, read_link(query), choices(page))
@@ -218,17 +227,19 @@ def _check(field: _Field, properties: Mapping[str, str], page: str, choices: Cho
 
 
 def _hidden_parts(fields: Mapping[str, _Field]) -> tuple[str, ...]:
-    parts = {
+    """Return the names of the page's parts that a step hides, by its fields "show" and "hide"."""
+    parts_by_field = {
         key: {item.choice(PARTS) for item in fields[key].items(len(PARTS), empty=True)}
         for key in ("show", "hide")
         if key in fields
     }
     # By default only the picture is shown: other parts take space, distract, or give away the answer.
-    hidden_parts = set(parts.get("hide", PARTS)) - parts.get("show", set())
+    hidden_parts = set(parts_by_field.get("hide", PARTS)) - parts_by_field.get("show", set())
     return tuple(part for part in PARTS if part in hidden_parts)
 
 
 def _read_question(field: _Field, page: str) -> Question:
+    """Return a question. page: its step's page, whose results have the columns of the answer."""
     fields = field.fields("ask", ("id", "kind", "text", "answer"))
     kind = fields["kind"].choice(KINDS)
     if (kind == "number") == ("options" in fields):
@@ -245,22 +256,22 @@ def _read_question(field: _Field, page: str) -> Question:
     if kind == "choice" and MEASURES[answer.measure].numeric:
         _check_gaps(fields["options"], options)
     lengths = {"id": 40, "text": 600, "explain": MAX_TEXT_CHARS, "unit": 40}
-    id, text, explain, unit = (_text(fields, name, max_chars) for name, max_chars in lengths.items())
+    id, text, explain, unit = (_optional_text(fields, name, max_chars) for name, max_chars in lengths.items())
     return Question(id, kind, text, options, answer, explain, unit, low, high)
 
 
 def _read_options(field: _Field) -> tuple[Option, ...]:
     """Return the options: a mapping of values to labels, or a list of values."""
     if isinstance(field.node, yaml.SequenceNode):
-        texts = [item.text(60) for item in field.items(MAX_OPTIONS)]
-        pairs = dict(zip(texts, texts, strict=True))
-        if len(pairs) < len(texts):
+        option_values = [item.text(60) for item in field.items(MAX_OPTIONS)]
+        label_by_value = dict(zip(option_values, option_values, strict=True))
+        if len(label_by_value) < len(option_values):
             field.fail("an option is listed twice")
     else:
-        pairs = {key: entry.text(200) for key, entry in field.pairs().items()}
-    if not 2 <= len(pairs) <= MAX_OPTIONS:
-        field.fail(f"expected 2 to {MAX_OPTIONS} options, not {len(pairs)}")
-    return tuple(Option(value, words) for value, words in pairs.items())
+        label_by_value = {key: entry.text(200) for key, entry in field.pairs().items()}
+    if not 2 <= len(label_by_value) <= MAX_OPTIONS:
+        field.fail(f"expected 2 to {MAX_OPTIONS} options, not {len(label_by_value)}")
+    return tuple(Option(value, label) for value, label in label_by_value.items())
 
 
 def _check_gaps(field: _Field, options: tuple[Option, ...]) -> None:
@@ -283,18 +294,18 @@ def _read_answer(field: _Field, kind: str, options: tuple[Option, ...], page: st
         )
         fields["measure"].fail(f"{name} cannot answer a question of kind {kind}; expected one of {expected}")
     items = fields["of"].items(12)
-    parts = tuple(item.text(200) for item in items)
-    if not measure.takes(len(parts)):
-        fields["of"].fail(f"{name} takes [{measure.arguments}], not {len(parts)} values")
+    arguments = tuple(item.text(200) for item in items)
+    if not measure.takes(len(arguments)):
+        fields["of"].fail(f"{name} takes [{measure.arguments}], not {len(arguments)} values")
     takes = measure.arguments.split(", ")
-    for k, (part, item) in enumerate(zip(parts, items, strict=True)):
+    for k, (argument, item) in enumerate(zip(arguments, items, strict=True)):
         try:
             if "row" in takes[min(k, len(takes) - 1)]:
-                columns = tuple(parse_selector(part))
-            elif "=" in part:
-                raise AlrvizError(f"{part!r} selects a row; expected the name of a column")
+                columns = tuple(parse_selector(argument))
+            elif "=" in argument:
+                raise AlrvizError(f"{argument!r} selects a row; expected the name of a column")
             else:
-                columns = (part,)
+                columns = (argument,)
             for column in columns:
                 check_column(page or DEFAULT_PAGE, column)
         except AlrvizError as error:
@@ -305,21 +316,21 @@ def _read_answer(field: _Field, kind: str, options: tuple[Option, ...], page: st
             f"{name} gives a number, and the option {values_without_range[0]!r} is not a range of numbers; "
             "expected options such as '< 0.8', '0.8 to 1.25' and '> 1.25'"
         )
-    if kind == "sketch" and len(parts) != len(options) + 1:
+    if kind == "sketch" and len(arguments) != len(options) + 1:
         fields["of"].fail(f"expected a column and {len(options)} rows, one for each option")
-    return Answer(name, parts)
+    return Answer(name, arguments)
 
 
 # ---- the file --------------------------------------------------------------------------------------------------------
 
 
-def _parse(text: str, name: str) -> yaml.Node:
+def _parse_yaml(text: str, name: str) -> yaml.Node:
     """Return the file's root node; aliases, which may expand without end, and deep nesting are refused."""
-    if (position := _surrogate(text)) is not None:
-        line = text.count("\n", 0, position) + 1
-        raise AlrvizError(f"{name}, line {line}: {_HALF_CHARACTER}")
-    if (size := len(text.encode())) > MAX_FILE_BYTES:
-        raise AlrvizError(f"{name}: a lesson has at most {MAX_FILE_BYTES:,} bytes, this file {size:,}")
+    if (position := _surrogate_position(text)) is not None:
+        line_number = text.count("\n", 0, position) + 1
+        raise AlrvizError(f"{name}, line {line_number}: {_HALF_CHARACTER}")
+    if (n_bytes := len(text.encode())) > MAX_FILE_BYTES:
+        raise AlrvizError(f"{name}: a lesson has at most {MAX_FILE_BYTES:,} bytes, this file {n_bytes:,}")
     depth = nodes = 0
     try:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
@@ -333,12 +344,12 @@ def _parse(text: str, name: str) -> yaml.Node:
             elif isinstance(event, yaml.AliasEvent):
                 problem = "aliases (*) are not read"
             if problem:
-                raise AlrvizError(f"{name}, line {_line(event)}: {problem}")
+                raise AlrvizError(f"{name}, line {_line_number(event)}: {problem}")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line_text = f", line {mark.line + 1}" if mark else ""
-        hint = next((hint for words, hint in _HINTS.items() if words in str(error)), "")
+        error_mark = error.problem_mark or error.context_mark
+        line_text = f", line {error_mark.line + 1}" if error_mark else ""
+        hint = next((hint for error_phrase, hint in _HINTS.items() if error_phrase in str(error)), "")
         if hint.startswith(_OPEN_QUOTE) and error.context_mark:  # the parser notices it some lines below
             hint += f": look at line {error.context_mark.line + 1}"
         raise AlrvizError(f"{name}{line_text}: not valid YAML: {error.problem}{hint}") from error
@@ -353,7 +364,7 @@ _HALF_CHARACTER = "invalid character (half of a surrogate pair); expected UTF-8"
 _WITH_ARTICLE = {"lesson": "a lesson", "step": "a step", "ask": "a question", "answer": "an answer"}
 
 
-def _surrogate(text: str) -> int | None:
+def _surrogate_position(text: str) -> int | None:
     """Return the position of the first lone surrogate, which UTF-8 and links cannot contain; None without one."""
     try:
         text.encode()
@@ -362,10 +373,10 @@ def _surrogate(text: str) -> int | None:
     return None
 
 
-def _line(node: yaml.Node | yaml.Event) -> int:
+def _line_number(node: yaml.Node | yaml.Event) -> int:
     return 1 if node.start_mark is None else int(node.start_mark.line) + 1
 
 
-def _nearest(text: str, choices: Collection[str]) -> str:
+def _nearest_hint(text: str, choices: Collection[str]) -> str:
     similar = get_close_matches(text, choices, n=1, cutoff=0.6)
     return f"; did you mean {similar[0]!r}?" if similar else f"; expected one of {', '.join(choices)}"

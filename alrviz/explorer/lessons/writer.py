@@ -50,17 +50,17 @@ _ASK = {
 
 def lesson_yaml(state: State) -> str:
     """Return the text of a lesson with a state as its first step, without runs and without the table of a file."""
-    bare = state.replace(lesson="", step=1, run="", fit="", stored_race="", file=None, files=())
-    properties = dict(parse_qsl(write_link(bare).lstrip("?")))
+    shareable_state = state.replace(lesson="", step=1, run="", fit="", stored_race="", file=None, files=())
+    properties = dict(parse_qsl(write_link(shareable_state).lstrip("?")))
     properties.pop("page", None)
-    lines = [f"  - page: {state.page}\n"]
+    yaml_lines = [f"  - page: {state.page}\n"]
     if properties:
-        lines += ["    set:\n", *(f"      {key}: {_quoted(value)}\n" for key, value in properties.items())]
+        yaml_lines += ["    set:\n", *(f"      {key}: {_quoted(value)}\n" for key, value in properties.items())]
     if state.file is not None:
-        lines.append("    # The table was a file of yours: a lesson opens demo sets only, such as `data: led`.\n")
+        yaml_lines.append("    # The table was a file of yours: a lesson opens demo sets only, such as `data: led`.\n")
     name = state.recipes[0].label if state.recipes else "lr"
-    ask = _ASK.get(state.page, _ASK[""]).replace("NAME", name)
-    return _HEAD + "".join(lines) + _STEP + ask
+    question_yaml = _ASK.get(state.page, _ASK[""]).replace("NAME", name)
+    return _HEAD + "".join(yaml_lines) + _STEP + question_yaml
 
 
 def _quoted(value: str) -> str:

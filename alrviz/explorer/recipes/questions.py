@@ -31,18 +31,19 @@ def for_streaming(recipes: Sequence[Recipe]) -> tuple[Recipe, ...]:
 
 
 def _for_streaming(recipe: Recipe) -> Recipe:
+    """Return the recipe adapted to a table read in batches."""
     if not recipe.definition.streams or "max_iter" not in recipe.params:
         return recipe
-    streamed = recipe.replace(max_iter=min(recipe.params["max_iter"], MAX_PASSES))
-    if streamed.cuts in SMOOTH_WAYS:  # smooth levels, like alphas by folds, need the rows in memory
-        streamed = streamed.replace(discretize="mdl" if streamed.discretize == "mdl-smooth" else "quantile")
-    if streamed.params["alpha"] == "auto":
-        streamed = streamed.replace(alpha=streamed.definition.params["alpha"].default)
+    adapted = recipe.replace(max_iter=min(recipe.params["max_iter"], MAX_PASSES))
+    if adapted.cuts in SMOOTH_WAYS:  # smooth levels, like alphas by folds, need the rows in memory
+        adapted = adapted.replace(discretize="mdl" if adapted.discretize == "mdl-smooth" else "quantile")
+    if adapted.params["alpha"] == "auto":
+        adapted = adapted.replace(alpha=adapted.definition.params["alpha"].default)
     try:
-        streamed.definition.check_stream(streamed.params, _TYPICAL_COLUMNS)
+        adapted.definition.check_stream(adapted.params, _TYPICAL_COLUMNS)
     except RecipeError:
-        streamed = streamed.replace(solver="auto")
-    return streamed
+        adapted = adapted.replace(solver="auto")
+    return adapted
 
 
 def streaming_note(recipes: Sequence[Recipe]) -> str:

@@ -125,6 +125,7 @@ def valid_choices(recipe: Recipe, name: str) -> list[Any]:
 
 
 def _takes(recipe: Recipe, name: str, value: Any) -> bool:
+    """Return whether the recipe is valid with this value, for a table in memory."""
     try:
         recipe.replace(**{name: value})
     except RecipeError:

@@ -20,29 +20,30 @@ _MAX_FIELDS = 50  # per recipe; no family has as many
 
 def write_recipes(recipes: tuple[Recipe, ...]) -> str:
     """Return up to `MAX_RACERS` recipes as text for a link, without their seed."""
-    return "~".join(_write(recipe) for recipe in recipes[:MAX_RACERS])
+    return "~".join(_recipe_text(recipe) for recipe in recipes[:MAX_RACERS])
 
 
 def read_recipes(
     text: str, seed: int = 0, families: Collection[str] = FAMILIES, words: bool = False
 ) -> tuple[Recipe, ...]:
     """Return the valid recipes of `families` in a text. words: whether keywords of studies ("cv") are numbers too."""
-    racers = [_read(part, seed, words) for part in text.split("~")[:MAX_RACERS]]
+    racers = [_read_recipe(part, seed, words) for part in text.split("~")[:MAX_RACERS]]
     return tuple(racer for racer in racers if racer is not None and racer.family in families)
 
 
-def _write(recipe: Recipe) -> str:
+def _recipe_text(recipe: Recipe) -> str:
+    """Return family and changed parameters as text: "alr_o3_a0.01"."""
     parts = [recipe.family]
     changes = recipe.changed
     for name, param in recipe.settings.items():
         if param.key and name in changes and not isinstance(changes[name], dict):  # a link has no room for dicts
-            parts.append(param.key + _text(changes[name]))
+            parts.append(param.key + _value_text(changes[name]))
     return "_".join(parts)
 
 
-def _text(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, tuple):
-        return "-".join(map(_text, value))
+        return "-".join(map(_value_text, value))
     return "none" if value is None else f"{value:g}" if _is_short(value) else str(value)
 
 
@@ -51,7 +52,8 @@ def _is_short(value: Any) -> bool:
     return isinstance(value, float) and float(f"{value:g}") == value
 
 
-def _read(text: str, seed: int, keywords: bool) -> Recipe | None:
+def _read_recipe(text: str, seed: int, keywords: bool) -> Recipe | None:
+    """Return the recipe of a text; None if it is invalid. keywords: whether those of studies ("cv") are valid."""
     family, *fields = text.split("_")[:_MAX_FIELDS]
     if family not in FAMILIES:
         return None
@@ -62,17 +64,18 @@ def _read(text: str, seed: int, keywords: bool) -> Recipe | None:
     for field in fields:
         if field[:1] in param_by_key:
             name, param = param_by_key[field[:1]]
-            word = field[1:] if field[1:] in param.keywords and (keywords or field[1:] == "auto") else None
-            settings[name] = word or _value(param, field[1:])
+            keyword = field[1:] if field[1:] in param.keywords and (keywords or field[1:] == "auto") else None
+            settings[name] = keyword or _read_value(param, field[1:])
     try:
         return Recipe(family, seed=seed, **settings)
     except RecipeError:
         return None
 
 
-def _value(param: Param, text: str) -> Any:
+def _read_value(param: Param, text: str) -> Any:
+    """Return a parameter's value, numbers clamped to its bounds; its default for an invalid text."""
     if param.choices:
-        choice_by_text = {_text(choice): choice for choice in param.choices}
+        choice_by_text = {_value_text(choice): choice for choice in param.choices}
         return choice_by_text.get(text, param.default)
     try:
         numbers = [float(part) for part in re.split("(?<=[0-9f])-", text)]

@@ -50,7 +50,7 @@ class ClassAutosave:
         )
         self._end_requested = threading.Event()
         self._delete = False
-        self._job = Job(self._run, "alrviz-class")
+        self._job = Job(self._run_autosave, "alrviz-class")
         self._job.start()
 
     def end(self, delete: bool = False) -> None:
@@ -62,8 +62,9 @@ class ClassAutosave:
         """Wait for the thread to end; return whether it has."""
         return self._job.join(timeout)
 
-    def _run(self, stop: StopToken) -> None:
-        room, waited = self._classroom, 0.0
+    def _run_autosave(self, stop: StopToken) -> None:
+        """Save the class's changes until it ends; then mark what was saved as done, or delete it."""
+        room, waited_seconds = self._classroom, 0.0
         try:
             store = self._open()
             is_last_tick = False
@@ -72,12 +73,12 @@ class ClassAutosave:
                 if not self._lock:
                     self._lock = lock_of(store, room.secret)
                     self._lock.acquire(timeout=2 * TICK_SECONDS)  # an earlier autosave of the class may be ending
-                    spec = json.dumps({"code": room.code})
-                    store.begin(room.owner, KIND, spec, "", name=room.code, version=__version__, id=room.secret)
-                waited = 0.0 if self._save(store) else waited + TICK_SECONDS
-                if waited >= HEARTBEAT_SECONDS:
+                    spec_json = json.dumps({"code": room.code})
+                    store.begin(room.owner, KIND, spec_json, "", name=room.code, version=__version__, id=room.secret)
+                waited_seconds = 0.0 if self._save(store) else waited_seconds + TICK_SECONDS
+                if waited_seconds >= HEARTBEAT_SECONDS:
                     store.beat(room.secret)
-                    waited = 0.0
+                    waited_seconds = 0.0
             if self._delete:
                 store.delete(None, room.secret)
             else:
@@ -94,14 +95,15 @@ class ClassAutosave:
         room = self._classroom
         rounds = list(enumerate(room.rounds))
         changed_rounds = [(k, item) for k, item in rounds if self._saved_changes.get(k) != item.changes]
-        for number, class_round in changed_rounds:
-            changes = class_round.changes
-            question_text = json.dumps(asdict(class_round.question))
+        for round_index, class_round in changed_rounds:
+            n_changes = class_round.changes
+            question = json.dumps(asdict(class_round.question))
             state = "open" if class_round.open else "closed"
             store.save_task(
-                room.secret, number, f"{room.secret}:{number}", question_text, state, vote_rows(room, class_round), b""
-            )
-            self._saved_changes[number] = changes
+                room.secret, round_index, f"{room.secret}:{round_index}", question, state,
+                vote_rows(room, class_round), b"",
+            )  # fmt: skip
+            self._saved_changes[round_index] = n_changes
         return bool(changed_rounds)
 
 

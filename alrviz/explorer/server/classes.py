@@ -72,7 +72,14 @@ class Vote:
 
 @dataclass(eq=False)
 class Round:
-    """One round of a question: its votes by student, and the number of changes made to it."""
+    """One round of a question.
+
+    Attributes:
+        question: of the teacher, or of the lesson's step.
+        open: whether it takes votes.
+        votes: by student.
+        changes: number of changes made to the round.
+    """
 
     question: Question
     open: bool = True
@@ -167,15 +174,15 @@ class Classroom:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each answer, with question, number of its round, student, answer, note and second."""
-        times: Counter[Question] = Counter()
+        n_times_asked: Counter[Question] = Counter()
         for past_round in self.rounds:
-            times[past_round.question] += 1
+            n_times_asked[past_round.question] += 1
             first_vote_time = min((vote.at for vote in past_round.votes.values()), default=0.0)
             for student, vote in past_round.votes.items():
                 answer = vote.answer
                 yield {
                     "question": past_round.question.text, "kind": past_round.question.kind,
-                    "asked": times[past_round.question], "student": self.students[student],
+                    "asked": n_times_asked[past_round.question], "student": self.students[student],
                     "answer": " ".join(map(str, answer)) if isinstance(answer, tuple) else answer,
                     "note": vote.note, "second": round(vote.at - first_vote_time, 1),
                 }  # fmt: skip
@@ -207,19 +214,20 @@ class Classroom:
             self.addresses[student] = address
 
     def _make_room(self) -> None:
-        latest = list(reversed(self.students.items()))
-        without_vote = (student for student, number in latest if not number and student not in self.open_pages)
-        scripted = (student for student, _ in latest if student not in self.readers)
-        removed = next(chain(without_vote, scripted), None)
-        if removed is None:
+        """Remove a student as `join` says; `ClassRefused` if nobody can be removed."""
+        latest_first = list(reversed(self.students.items()))
+        absent_students = (student for student, number in latest_first if not number and student not in self.open_pages)
+        scripted_students = (student for student, _ in latest_first if student not in self.readers)
+        removed_student = next(chain(absent_students, scripted_students), None)
+        if removed_student is None:
             raise ClassRefused(503, "The class is full.")
-        del self.students[removed]
-        self.addresses.pop(removed, None)
-        self.readers.discard(removed)
-        for student in self.rounds:
-            if (vote := student.votes.pop(removed, None)) is not None:
+        del self.students[removed_student]
+        self.addresses.pop(removed_student, None)
+        self.readers.discard(removed_student)
+        for past_round in self.rounds:
+            if (vote := past_round.votes.pop(removed_student, None)) is not None:
                 self._text_bytes -= vote.n_bytes
-                student.changes += 1
+                past_round.changes += 1
 
     def join_addresses(self) -> list[tuple[str, int]]:
         """Return (address, number of students who joined from it), largest first; "" for unknown addresses."""
@@ -261,21 +269,21 @@ class Classroom:
             if wait := self._votes.seconds_to_wait(student):
                 raise ClassRefused(429, "Too many answers in a short time; wait a moment.", wait)
             self._votes.count_attempt(student)
-            current = self.round
-            if current is None or number != self.number or not current.open:
+            current_round = self.round
+            if current_round is None or number != self.number or not current_round.open:
                 raise ClassRefused(409, "This question is closed; it takes no more answers.")
             try:
-                vote = Vote(current.question.read(answer), plain_line(note), time.time())
+                vote = Vote(current_round.question.read(answer), plain_line(note), time.time())
             except ValueError as error:
                 raise ClassRefused(422, f"That is no answer to this question: {error}.") from error
-            previous = current.votes.get(student)
-            growth = vote.n_bytes - (previous.n_bytes if previous is not None else 0)
-            if self._text_bytes + growth > MAX_TEXT_BYTES:
+            previous = current_round.votes.get(student)
+            extra_bytes = vote.n_bytes - (previous.n_bytes if previous is not None else 0)
+            if self._text_bytes + extra_bytes > MAX_TEXT_BYTES:
                 raise ClassRefused(503, "The class has no room for more text.")
             self.join(student, address)
-            self._text_bytes += growth  # after `join`, which may remove a student with texts
-            current.votes[student] = vote
-            current.changes += 1
+            self._text_bytes += extra_bytes  # after `join`, which may remove a student with texts
+            current_round.votes[student] = vote
+            current_round.changes += 1
             if not self.students[student]:
                 self.students[student] = 1 + max(self.students.values())
             return vote
@@ -293,12 +301,12 @@ class Classroom:
 
     def phone_message(self) -> dict[str, Any]:
         """Return the message to all phones: the question, but never answers or their number."""
-        current = self.round
-        if current is None:
+        current_round = self.round
+        if current_round is None:
             return {"round": 0, "open": False}
-        question = current.question
+        question = current_round.question
         return {
-            "round": self.number, "open": current.open, "again": len(self.rounds_of(question)) > 1,
+            "round": self.number, "open": current_round.open, "again": len(self.rounds_of(question)) > 1,
             "kind": question.kind, "text": question.text,
             "options": [[option.value, option.words] for option in question.options],
             "unit": question.unit, "low": question.low, "high": question.high,

@@ -65,18 +65,19 @@ def limits_from(environment: Mapping[str, str] = os.environ) -> ServerLimits:
     Raises:
         AlrvizError: if a variable is neither a whole number nor "none".
     """
-    limits: dict[str, int | None] = {}
+    limit_by_name: dict[str, int | None] = {}
     for limit in fields(ServerLimits):
-        text = environment.get(PREFIX + limit.name.upper())
-        if text is None:
+        variable = PREFIX + limit.name.upper()
+        value_text = environment.get(variable)
+        if value_text is None:
             continue
-        if text.strip().lower() in _UNLIMITED:
-            limits[limit.name] = None
-        elif text.strip().isdigit():
-            limits[limit.name] = int(text)
+        if value_text.strip().lower() in _UNLIMITED:
+            limit_by_name[limit.name] = None
+        elif value_text.strip().isdigit():
+            limit_by_name[limit.name] = int(value_text)
         else:
-            raise AlrvizError(f"{PREFIX}{limit.name.upper()}={text!r} is not a limit; expected a whole number, or none")
-    return ServerLimits(**limits)
+            raise AlrvizError(f"{variable}={value_text!r} is not a limit; expected a whole number, or none")
+    return ServerLimits(**limit_by_name)
 
 
 def is_within(count: float, limit: int | None) -> bool:

@@ -76,9 +76,9 @@ class PageQueue:
     def leave(self) -> None:
         """End a turn; the next one begins after a pause for visitors whose pages are open."""
         build_seconds = self._clock() - self._build_start
-        pause = (CROWD_FREE_SHARE if len(self._tickets) >= CROWD_SIZE else FREE_SHARE) * build_seconds
-        self._pace += 0.2 * (build_seconds + pause - self._pace)
-        asyncio.get_running_loop().call_later(pause if self._tickets else 0.0, self._next)
+        pause_seconds = (CROWD_FREE_SHARE if len(self._tickets) >= CROWD_SIZE else FREE_SHARE) * build_seconds
+        self._pace += 0.2 * (build_seconds + pause_seconds - self._pace)
+        asyncio.get_running_loop().call_later(pause_seconds if self._tickets else 0.0, self._next)
 
     def place(self, name: str) -> tuple[int, float]:
         """Return a visitor's place in the queue, from 1, and the estimated seconds; (0, 0.0) if not waiting.
@@ -92,29 +92,31 @@ class PageQueue:
 
     def _in_order(self) -> list[_Ticket]:
         """Return the waiting tickets in the order of their turns."""
-        n_pages = defaultdict(float, self._recent_pages)  # built for the address before a ticket's turn
-        pages_before: dict[_Ticket, float] = {}
+        n_pages_by_address = defaultdict(float, self._recent_pages)  # built for the address before a ticket's turn
+        n_pages_before: dict[_Ticket, float] = {}
         for ticket in sorted(self._tickets, key=lambda ticket: not ticket.is_known):
-            pages_before[ticket] = n_pages[ticket.address]
-            n_pages[ticket.address] += 1.0
-        return sorted(pages_before, key=pages_before.__getitem__)  # equal ones stay in their order
+            n_pages_before[ticket] = n_pages_by_address[ticket.address]
+            n_pages_by_address[ticket.address] += 1.0
+        return sorted(n_pages_before, key=n_pages_before.__getitem__)  # equal ones stay in their order
 
     def _next(self) -> None:
+        """Begin the next turn, if a ticket waits."""
         self._tickets = [ticket for ticket in self._tickets if not ticket.turn.done()]  # without those just cancelled
         self._building = bool(self._tickets)
         self._places = None
         if not self._tickets:
             return
-        self._count()
+        self._decay_page_counts()
         ticket = self._in_order()[0]
         self._tickets.remove(ticket)
         self._recent_pages[ticket.address] = self._recent_pages.get(ticket.address, 0.0) + 1.0
         self._build_start = self._clock()
         ticket.turn.set_result(True)
 
-    def _count(self) -> None:
+    def _decay_page_counts(self) -> None:
+        """Halve the recent pages of addresses every HALF_LIFE_SECONDS; forget small counts."""
         current_time = self._clock()
-        decay = 0.5 ** ((current_time - self._last_count) / HALF_LIFE_SECONDS)
+        decay_factor = 0.5 ** ((current_time - self._last_count) / HALF_LIFE_SECONDS)
         self._last_count = current_time
-        decayed_pages = {address: pages * decay for address, pages in self._recent_pages.items()}
-        self._recent_pages = {address: pages for address, pages in decayed_pages.items() if pages > _FORGOTTEN_PAGES}
+        decayed_counts = {address: pages * decay_factor for address, pages in self._recent_pages.items()}
+        self._recent_pages = {address: pages for address, pages in decayed_counts.items() if pages > _FORGOTTEN_PAGES}

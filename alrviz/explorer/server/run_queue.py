@@ -55,6 +55,7 @@ class Entry:
         rotated_out: whether it was paused by the queue because its turn is over.
         busy_seconds: time that it has computed.
         turn_start: when its turn began, by the queue's clock.
+        was_started: whether it has ever had a place.
         note: why the server stopped it; "" if it did not.
         is_shared: whether its link was given to somebody.
         keeper: saves it to the run store; None if nothing does.
@@ -232,24 +233,24 @@ class Shares:
             running: owner of each running job.
             active: owners of all running and waiting jobs.
         """
-        passed, self._last_charge = max(current_time - self._last_charge, 0.0), current_time
-        decay = 0.5 ** (passed / HALF_LIFE_SECONDS)
-        decayed_seconds = {owner: seconds * decay for owner, seconds in self._seconds.items()}
+        passed_seconds, self._last_charge = max(current_time - self._last_charge, 0.0), current_time
+        decay_factor = 0.5 ** (passed_seconds / HALF_LIFE_SECONDS)
+        decayed_seconds = {owner: seconds * decay_factor for owner, seconds in self._seconds.items()}
         self._seconds = {owner: seconds for owner, seconds in decayed_seconds.items() if seconds > FORGOTTEN_SECONDS}
         for owner in running:
-            self._seconds[owner] = self._seconds.get(owner, 0.0) + passed
+            self._seconds[owner] = self._seconds.get(owner, 0.0) + passed_seconds
         self._active_owners = {}
         for owner in active:
             self._active_owners.setdefault(self._addresses.get(owner, owner), set()).add(owner)
-        return passed
+        return passed_seconds
 
     def fair_fractions(self, owners: Iterable[str]) -> dict[str, float]:
         """Return each owner's fair fraction of a resource: equal for addresses, and for the owners at an address."""
-        by_address: dict[str, list[str]] = {}
+        owners_by_address: dict[str, list[str]] = {}
         for owner in dict.fromkeys(owners):
-            by_address.setdefault(self._addresses.get(owner, owner), []).append(owner)
-        n_addresses = len(by_address)
-        return {owner: 1 / n_addresses / len(group) for group in by_address.values() for owner in group}
+            owners_by_address.setdefault(self._addresses.get(owner, owner), []).append(owner)
+        n_addresses = len(owners_by_address)
+        return {owner: 1 / n_addresses / len(group) for group in owners_by_address.values() for owner in group}
 
     def weighted_seconds(self, owner: str) -> float:
         """Return an owner's past seconds of computing, decayed and weighted by the owners at the same address."""
@@ -295,7 +296,7 @@ class RunQueue:
     def admit(self) -> None:
         """Stop a run if memory is full, end turns, and start jobs for which there is a place."""
         with self.lock:
-            self._count()
+            self._charge_running_time()
             self._end_largest()
             self._end_turns()
             self.start_next()
@@ -307,14 +308,15 @@ class RunQueue:
             entry.note = note
             entry.job.stop()
 
-    def _count(self) -> None:
+    def _charge_running_time(self) -> None:
+        """Charge the time since the last call to running jobs and their owners."""
         running_entries = [e for e in self.entries.values() if e.under_way]
         owners = [entry.owner for entry in running_entries]
-        passed = self.shares.charge_time(
+        passed_seconds = self.shares.charge_time(
             self.clock(), owners, [*owners, *(entry.owner for entry in self.queued_entries)]
         )
         for entry in running_entries:
-            entry.busy_seconds += passed
+            entry.busy_seconds += passed_seconds
 
     def _priority(self, entry: Entry) -> tuple[float, float]:
         """Return the sort key of the queue: lowest first; ties stay in their order."""
@@ -326,12 +328,13 @@ class RunQueue:
         if not waiting_entries:
             return
         running_entries = [e for e in self.entries.values() if e.under_way]
-        shortest, longest = TURN_SECONDS
-        turn = min(
-            max(ROUND_SECONDS * len(running_entries) / (len(running_entries) + len(waiting_entries)), shortest), longest
-        )
+        shortest_turn, longest_turn = TURN_SECONDS
+        n_jobs = len(running_entries) + len(waiting_entries)
+        turn_seconds = min(max(ROUND_SECONDS * len(running_entries) / n_jobs, shortest_turn), longest_turn)
         expired_entries = [
-            e for e in running_entries if not e.rotated_out and self.clock() - e.turn_start >= turn * e.turn_length
+            e
+            for e in running_entries
+            if not e.rotated_out and self.clock() - e.turn_start >= turn_seconds * e.turn_length
         ]
         for entry in sorted(expired_entries, key=self._priority, reverse=True):
             remaining_entries = [e for e in running_entries if e is not entry]
@@ -355,13 +358,14 @@ class RunQueue:
                 self.end(max(growing_entries, key=lambda e: e.step_bytes), MEMORY_FULL)
 
     def _unqueue(self, entry: Entry) -> None:
+        """Remove a job from the queue, and forget its turn and its single steps."""
         entry.in_queue, entry.steps, entry.rotated_out = False, 0, False
         if entry in self.queued_entries:
             self.queued_entries.remove(entry)
 
     def start_next(self) -> None:
         """Start waiting jobs, in the order of the queue, as far as there are places and memory."""
-        self._count()
+        self._charge_running_time()
         self.queued_entries.sort(key=self._priority)
         for entry in list(self.queued_entries):
             if not entry.in_queue:
@@ -376,11 +380,12 @@ class RunQueue:
                 self._unqueue(entry)  # last, so that other threads always see it in the queue or under way
 
     def _has_place(self, entry: Entry, running: list[Entry]) -> bool:
-        caps = self.limits
+        """Return whether the limits on runs and threads allow one more job beside the `running` ones."""
+        limits = self.limits
         return (
-            is_within(len(running) + 1, caps.runs)
-            and is_within(sum(e.owner == entry.owner for e in running) + 1, caps.owner_runs)
-            and (not running or is_within(sum(e.threads for e in running) + entry.threads, caps.threads))
+            is_within(len(running) + 1, limits.runs)
+            and is_within(sum(e.owner == entry.owner for e in running) + 1, limits.owner_runs)
+            and (not running or is_within(sum(e.threads for e in running) + entry.threads, limits.threads))
         )
 
     def _make_room(self, entry: Entry | None = None) -> bool:
@@ -399,24 +404,28 @@ class RunQueue:
 
         entry: the job; None for the steps of all jobs, for which only inactive jobs are dropped.
         """
-        current_time, idle, limit = self.clock(), self.limits.idle, self.limits.memory
-        sizes = {e: e.n_bytes for e in self.entries.values() if (e.was_started or e.step_bytes) and e is not entry}
-        excess = 0 if limit is None else sum(sizes.values()) + (0 if entry is None else entry.n_bytes) - limit
+        current_time, idle_seconds, memory_limit = self.clock(), self.limits.idle, self.limits.memory
+        other_entries = (e for e in self.entries.values() if e is not entry)
+        bytes_by_entry = {e: e.n_bytes for e in other_entries if e.was_started or e.step_bytes}
+        used_bytes = sum(bytes_by_entry.values()) + (0 if entry is None else entry.n_bytes)
+        excess_bytes = 0 if memory_limit is None else used_bytes - memory_limit
         unseen_entries = [
-            e for e in sizes if e.job.ended or (idle is not None and current_time - e.last_look > idle and not e.keep)
+            e
+            for e in bytes_by_entry
+            if e.job.ended or (idle_seconds is not None and current_time - e.last_look > idle_seconds and not e.keep)
         ]
-        inactive = (e for e in unseen_entries if not e.under_way and not e.in_queue)
+        inactive_entries = (e for e in unseen_entries if not e.under_way and not e.in_queue)
         drops: dict[Entry, str] = {}
-        for e in sorted(inactive, key=lambda e: (not e.job.ended, e.last_look)):
-            if excess > 0:
+        for e in sorted(inactive_entries, key=lambda e: (not e.job.ended, e.last_look)):
+            if excess_bytes > 0:
                 drops[e] = MADE_ROOM
-                excess -= sizes.pop(e)
-        if excess <= 0 or entry is None:
-            return drops, excess <= 0
-        yielding = self._entries_above_share(entry, sizes, excess)
-        return drops | dict.fromkeys(yielding, ABOVE_SHARE), bool(yielding)
+                excess_bytes -= bytes_by_entry.pop(e)
+        if excess_bytes <= 0 or entry is None:
+            return drops, excess_bytes <= 0
+        stopped_entries = self._entries_above_share(entry, bytes_by_entry, excess_bytes)
+        return drops | dict.fromkeys(stopped_entries, ABOVE_SHARE), bool(stopped_entries)
 
-    def _entries_above_share(self, entry: Entry, sizes: dict[Entry, int], excess: int) -> list[Entry]:
+    def _entries_above_share(self, entry: Entry, bytes_by_entry: dict[Entry, int], excess_bytes: int) -> list[Entry]:
         """Return the jobs of other owners to be stopped for one whose owner is within its fair share of the memory.
 
         They belong to owners above their share (`Shares.fair_fractions`): first paused jobs, the one looked at longest
@@ -425,22 +434,24 @@ class RunQueue:
 
         Args:
             entry: the job that needs memory.
-            sizes: bytes of the other jobs.
-            excess: bytes to be freed.
+            bytes_by_entry: bytes of the other jobs.
+            excess_bytes: bytes to be freed.
         """
         owner_bytes = Counter({entry.owner: entry.n_bytes})
-        for e, size in sizes.items():
-            owner_bytes[e.owner] += size
-        fractions, limit = self.shares.fair_fractions(owner_bytes), self.limits.memory or 0
-        if owner_bytes[entry.owner] > fractions[entry.owner] * limit:
+        for e, entry_bytes in bytes_by_entry.items():
+            owner_bytes[e.owner] += entry_bytes
+        fraction_by_owner, memory_limit = self.shares.fair_fractions(owner_bytes), self.limits.memory or 0
+        if owner_bytes[entry.owner] > fraction_by_owner[entry.owner] * memory_limit:
             return []
-        paused_entries = [e for e in sizes if not e.under_way and not e.in_queue]
+        paused_entries = [e for e in bytes_by_entry if not e.under_way and not e.in_queue]
         # In seconds of computing, not since the turn began: a turn is shorter than a round.
-        busy_entries = [e for e in sizes if e not in paused_entries and e.busy_seconds >= ROUND_SECONDS * e.turn_length]
-        yielding = list[Entry]()
+        busy_entries = [
+            e for e in bytes_by_entry if e not in paused_entries and e.busy_seconds >= ROUND_SECONDS * e.turn_length
+        ]
+        stopped_entries = list[Entry]()
         for e in (*sorted(paused_entries, key=lambda e: e.last_look), *sorted(busy_entries, key=lambda e: e.last_look)):
-            if excess > 0 and owner_bytes[e.owner] > fractions[e.owner] * limit:
-                yielding.append(e)
-                owner_bytes[e.owner] -= sizes[e]
-                excess -= sizes[e]
-        return yielding if excess <= 0 else []
+            if excess_bytes > 0 and owner_bytes[e.owner] > fraction_by_owner[e.owner] * memory_limit:
+                stopped_entries.append(e)
+                owner_bytes[e.owner] -= bytes_by_entry[e]
+                excess_bytes -= bytes_by_entry[e]
+        return stopped_entries if excess_bytes <= 0 else []

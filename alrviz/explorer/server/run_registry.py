@@ -95,11 +95,12 @@ class Registry:
             self._drop_old(entry.owner)
 
     def _drop_old(self, owner: str) -> None:
+        """Drop the owner's oldest inactive jobs beyond the limit `kept`."""
         resting_entries = [
             e for e in self._queue.entries.values() if e.owner == owner and not e.under_way and not e.in_queue
         ]
-        surplus = len(resting_entries) - self.limits.kept if self.limits.kept is not None else 0
-        for entry in resting_entries[: max(surplus, 0)]:
+        n_surplus = len(resting_entries) - self.limits.kept if self.limits.kept is not None else 0
+        for entry in resting_entries[: max(n_surplus, 0)]:
             self._queue.end(entry)
             del self._queue.entries[entry.id]
 
@@ -168,12 +169,14 @@ class Registry:
         """Stop runs that nobody looks at, start queued ones, drop runs that are stored, and end idle classes."""
         self.classes.sweep()
         with self._queue.lock:
-            current_time, idle, hours = self._clock(), self.limits.idle, self.limits.hours
+            current_time, idle_seconds, keep_hours = self._clock(), self.limits.idle, self.limits.hours
+            keep_seconds = None if keep_hours is None else keep_hours * 3600
             for entry in list(self._queue.entries.values()):
-                seconds = idle if not entry.keep else hours * 3600 if hours is not None else None
+                max_seconds = keep_seconds if entry.keep else idle_seconds
                 is_active = entry.under_way or entry.in_queue
-                if is_active and seconds is not None and current_time - entry.last_look > seconds:
-                    self._queue.end(entry, UNATTENDED.format(time=f"{hours} h" if entry.keep else f"{idle} s"))
+                if is_active and max_seconds is not None and current_time - entry.last_look > max_seconds:
+                    time_text = f"{keep_hours} h" if entry.keep else f"{idle_seconds} s"
+                    self._queue.end(entry, UNATTENDED.format(time=time_text))
             self._queue.admit()
             n_dropped = self._drop_stored(current_time)
             self._gc_countdown = GC_SWEEPS if n_dropped else max(self._gc_countdown - 1, 0)
@@ -184,12 +187,13 @@ class Registry:
 
     def _drop_stored(self, current_time: float) -> int:
         """Drop runs that are in the run store too, if nobody has visited for a while; return their number."""
-        idle = self.limits.idle
-        if idle is None or current_time - self._last_visit <= idle:
+        idle_seconds = self.limits.idle
+        if idle_seconds is None or current_time - self._last_visit <= idle_seconds:
             return 0
+        oldest_look = current_time - idle_seconds
         shown_ids = {entry.id for runs in self._open_pages for entry in runs.entries}
         dropped_entries = [
-            e for e in self._queue.entries.values() if e.id not in shown_ids and self._can_drop(e, current_time - idle)
+            e for e in self._queue.entries.values() if e.id not in shown_ids and self._can_drop(e, oldest_look)
         ]
         for entry in dropped_entries:
             del self._queue.entries[entry.id]

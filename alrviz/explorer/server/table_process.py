@@ -77,6 +77,7 @@ class _ReportingToken(StopToken):
         self._pipe, self._last_share = pipe, 0.0
 
     def report(self, share: float) -> None:
+        """Send the share of the file that is read (0 to 1), if it grew by more than 1 %."""
         if share - self._last_share > 0.01:
             self._last_share = share
             _send(self._pipe, ("share", share))
@@ -114,6 +115,7 @@ def serve() -> None:
 
 
 def _send(pipe: IO[bytes], message: object) -> None:
+    """Write a pickled message and its length."""
     content = pickle.dumps(message, protocol=5)
     pipe.write(_LENGTH_HEADER.pack(len(content)))
     pipe.write(content)
@@ -139,13 +141,13 @@ class _Reader:
     is_reusable = True  # False while its pipe may hold the rest of an answer, which the next reading would get
 
     def __init__(self) -> None:
-        path = os.pathsep.join(place for place in sys.path if place)
+        module_path = os.pathsep.join(folder for folder in sys.path if folder)
         self._process = subprocess.Popen(
             [sys.executable, "-c", _COMMAND],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C in a terminal is for the server, which ends this
-            env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1", _PARENT_PID_VARIABLE: str(os.getpid())},
+            env=os.environ | {"PYTHONPATH": module_path, "PYTHONSAFEPATH": "1", _PARENT_PID_VARIABLE: str(os.getpid())},
         )
 
     @property
@@ -165,7 +167,7 @@ class _Reader:
             _send(self._process.stdin, request)
             self._process.stdin.write(data)
             self._process.stdin.flush()
-            answer = self._answer(stop)
+            answer = self._receive_answer(stop)
         except (OSError, ValueError, EOFError, pickle.UnpicklingError):  # killed, in the middle of a message
             return None
         except MemoryError:
@@ -175,21 +177,21 @@ class _Reader:
         self.is_reusable = answer is not None
         return answer
 
-    def _answer(self, stop: StopToken) -> Any:
+    def _receive_answer(self, stop: StopToken) -> Any:
         """Return the final answer of the process; an error may come after some columns."""
         assert self._process.stdout is not None
-        table, columns, count = None, list[Any](), 0
+        table, columns, n_columns = None, list[Any](), 0
         while (message := _receive(self._process.stdout)) is not None:
             if message[0] == "share":
                 self.start_time = self.start_time or time.monotonic()
                 stop.report(message[1])
             elif message[0] == "table":
-                _, table, count = message
+                _, table, n_columns = message
             elif message[0] == "column":
                 columns.append(message[1])
             else:
                 return message
-            if table is not None and len(columns) == count:
+            if table is not None and len(columns) == n_columns:
                 return replace(table, values=tuple(columns))
         return None
 
@@ -250,6 +252,7 @@ class _FairQueue:
             return True
 
     def give_back(self, owner: str) -> None:
+        """Give back an owner's place (`owner`: the visitor's id)."""
         with self._condition:
             self._free += 1
             self._under_way[owner] -= 1
@@ -306,8 +309,8 @@ class Readers:
     def close(self) -> None:
         """End the spare processes."""
         with self._lock:
-            idle, self._warm = self._warm, []
-        for reader in idle:
+            spare_readers, self._warm = self._warm, []
+        for reader in spare_readers:
             reader.kill()
 
     def read(
@@ -337,13 +340,13 @@ class Readers:
             TableError: if the file is not a table, takes too long or too much memory, or crashes the process.
             Stopped: if `stop` is called on the token.
         """
-        memory = free_memory() // (QUICK_PLACES + LONG_PLACES)
-        request = ReadRequest(name, len(data), options, limits.within_memory(memory))
+        memory_bytes = free_memory() // (QUICK_PLACES + LONG_PLACES)
+        request = ReadRequest(name, len(data), options, limits.within_memory(memory_bytes))
         is_large = len(data) >= LONG_READING_BYTES
         queue, answer = self._long if is_large else self._quick, _MUST_MOVE
         while answer is _MUST_MOVE:
             with queue.place(owner, stop, on_wait) as place, self._reader(is_large) as reader:
-                answer = self._wait_for_answer(reader, request, data, stop, place, memory, seconds)
+                answer = self._wait_for_answer(reader, request, data, stop, place, memory_bytes, seconds)
             queue = self._long
         return _table_of(answer)
 
@@ -382,11 +385,11 @@ class Readers:
         and a `TableError` raised.
         """
         answers: list[Any] = []
-        reading = Job(lambda _: answers.append(reader.exchange(request, data, stop)), "alrviz-reading")
+        reading_job = Job(lambda _: answers.append(reader.exchange(request, data, stop)), "alrviz-reading")
         start_time = time.monotonic()
-        reading.start()
+        reading_job.start()
         try:
-            while not reading.join(POLL_SECONDS):
+            while not reading_job.join(POLL_SECONDS):
                 stop.check()
                 elapsed = time.monotonic() - start_time
                 if seconds is not None and elapsed > seconds:
@@ -410,6 +413,7 @@ _MUST_MOVE = object()
 
 
 def _too_much(memory: int) -> TableError:
+    """Return the error about a reading. memory: bytes allowed."""
     return TableError(
         f"reading the file takes more than the {size_text(memory)} of memory allowed here; take fewer rows or columns"
     )

@@ -41,8 +41,8 @@ class FileLink:
 
 def safe_name(name: str) -> str:
     """Return a file's name without folders and special characters."""
-    last = re.split(r"[/\\]", name)[-1]
-    return re.sub(r"[^\w .()+-]", "_", last).strip(". ")[:80] or "table"
+    base_name = re.split(r"[/\\]", name)[-1]
+    return re.sub(r"[^\w .()+-]", "_", base_name).strip(". ")[:80] or "table"
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,13 @@ class MemoryReservation:
 
 
 class UploadedTables:
-    """The uploads of a process, by visitor and hash. limits: on the bytes of a visitor's uploads and of all."""
+    """The uploads of a process, by visitor and hash.
+
+    Attributes:
+        limits: on the bytes of a visitor's uploads and of all.
+        reservations: reservations for files that are arriving.
+        lock: held while uploads or reservations change.
+    """
 
     def __init__(self, limits: ServerLimits, clock: Callable[[], float] = time.monotonic):
         self.limits = limits
@@ -116,9 +122,9 @@ class UploadedTables:
     def bytes(self) -> int:
         """Number of bytes of all uploads and reservations."""
         with self.lock:
-            return self._size()
+            return self._used_bytes()
 
-    def _size(self) -> int:
+    def _used_bytes(self) -> int:
         return sum(len(upload.data) for upload in self._uploads.values()) + sum(
             reservation.size for reservation in self.reservations
         )
@@ -137,30 +143,32 @@ class UploadedTables:
         Raises:
             TableError: if dropping all of them would not make enough room; then nothing is dropped.
         """
-        current_time, idle = self._clock(), self.limits.idle
+        current_time, max_absence = self._clock(), self.limits.idle
         bytes_by_owner: dict[str, int] = {}
-        for (holder, _), upload in self._uploads.items():
-            bytes_by_owner[holder] = bytes_by_owner.get(holder, 0) + len(upload.data)
+        for (upload_owner, _), upload in self._uploads.items():
+            bytes_by_owner[upload_owner] = bytes_by_owner.get(upload_owner, 0) + len(upload.data)
         bytes_by_owner.pop(owner, None)
         absent_owners = [
-            name for name in bytes_by_owner if idle is not None and current_time - self._last_seen[name] > idle
+            name
+            for name in bytes_by_owner
+            if max_absence is not None and current_time - self._last_seen[name] > max_absence
         ]
         absent_owners.sort(key=self._last_seen.__getitem__)
         reserved_bytes = sum(
             other_reservation.size for other_reservation in self.reservations if other_reservation is not reservation
         )
-        used_bytes, evicted_tables = sum(bytes_by_owner.values()) + reserved_bytes, []
+        used_bytes, evicted_owners = sum(bytes_by_owner.values()) + reserved_bytes, []
         while absent_owners and not is_within(used_bytes + size, self.limits.uploads):
-            evicted_tables.append(absent_owners.pop(0))
-            used_bytes -= bytes_by_owner[evicted_tables[-1]]
+            evicted_owners.append(absent_owners.pop(0))
+            used_bytes -= bytes_by_owner[evicted_owners[-1]]
         if not is_within(used_bytes + size, self.limits.uploads):
             raise TableError(
                 f"there is no room for another {size_text(size)}: the server holds {size_text(used_bytes)} of at most "
                 f"{size_text(self.limits.uploads or 0)} of tables; try a smaller table, or try again later"
             )
-        self._uploads = {key: upload for key, upload in self._uploads.items() if key[0] not in evicted_tables}
-        for holder in evicted_tables:
-            del self._last_seen[holder]
+        self._uploads = {key: upload for key, upload in self._uploads.items() if key[0] not in evicted_owners}
+        for upload_owner in evicted_owners:
+            del self._last_seen[upload_owner]
 
     def keep(self, owner: str, hash16: str, upload: Upload) -> None:
         """Hold an upload for its owner, and drop the owner's oldest ones beyond the limits.
@@ -175,7 +183,7 @@ class UploadedTables:
             self._uploads[owner, hash16] = upload
             keys = [key for key in self._uploads if key[0] == owner]
             while len(keys) > 1 and not (
-                is_within(len(keys), self.limits.tables) and is_within(self._size(), self.limits.uploads)
+                is_within(len(keys), self.limits.tables) and is_within(self._used_bytes(), self.limits.uploads)
             ):
                 del self._uploads[keys.pop(0)]
 

@@ -66,11 +66,12 @@ def remember(request: Any, owner: str) -> bool:
 
 
 def _add_header_once(connection: Any, cookie: str) -> None:
-    original: Callable[..., Any] = connection.write_headers
+    """Add a cookie to the next response of a connection. cookie: value of the header Set-Cookie."""
+    original_write: Callable[..., Any] = connection.write_headers
 
     def write_headers(start_line: Any, headers: Any, *args: Any, **kwargs: Any) -> Any:
         del connection.write_headers  # restores the class's method: the connection may serve other requests
         headers.add("Set-Cookie", cookie)
-        return original(start_line, headers, *args, **kwargs)
+        return original_write(start_line, headers, *args, **kwargs)
 
     connection.write_headers = write_headers

@@ -22,6 +22,11 @@ class IncomingFile:
         reservation: reserves the server's memory; grows with the pieces and is released at the end.
         limit: maximum bytes of a file, or None.
         on_failure: called with a `TableError` when no more pieces come.
+
+    Attributes:
+        name: of the file; "" before the first piece.
+        share: of the file that has arrived, from 0 to 1; None before the first piece.
+        is_closed: whether further pieces are ignored.
     """
 
     waiting = False
@@ -61,18 +66,18 @@ class IncomingFile:
         if self.is_closed or (self.name and name != self.name):
             return
         self.name, self._last_piece_time = name, self._clock()
-        size = self._reservation.size + len(data)
-        if self._limit is not None and size > self._limit:
+        n_bytes = self._reservation.size + len(data)
+        if self._limit is not None and n_bytes > self._limit:
             raise too_large(name, self._limit)
-        self._reservation.resize(size)
+        self._reservation.resize(n_bytes)
         self._pieces.append(data)
         self.share = share
 
     def finish(self) -> bytes:
         """Return the file's bytes and release their reservation."""
-        data = b"".join(self._pieces)
+        file_bytes = b"".join(self._pieces)
         self.cancel()
-        return data
+        return file_bytes
 
     def cancel(self) -> None:
         """Discard the pieces; later ones are ignored."""
@@ -83,9 +88,9 @@ class IncomingFile:
     def poll(self) -> bool:
         """Return whether more pieces are expected; give up `PATIENCE_SECONDS` after the last one."""
         if not self.is_closed and self._clock() - self._last_piece_time > PATIENCE_SECONDS:
-            size = size_text(self._reservation.size)
+            arrived = size_text(self._reservation.size)
             self.cancel()
-            self._on_failure(TableError(f"{self.name or 'the file'} stopped coming after {size}; drop it again"))
+            self._on_failure(TableError(f"{self.name or 'the file'} stopped coming after {arrived}; drop it again"))
         return not self.is_closed
 
 

@@ -68,9 +68,9 @@ class SessionLink:
         The table is loaded unless it is shown already. Runs that no page shows any more are stopped, unless they are to
         continue: the next run would wait for them.
         """
-        current, table, settings = self.state, self._table, self._settings
+        current_state, table, settings = self.state, self._table, self._settings
         is_loaded = table.dataset is not None and table.loading is None
-        is_same_table = is_loaded and all(getattr(state, name) == getattr(current, name) for name in TABLE_PARAMS)
+        is_same_table = is_loaded and all(getattr(state, name) == getattr(current_state, name) for name in TABLE_PARAMS)
         is_same_table = is_same_table and (table.is_chosen or state.page == settings.page)
         page_settings = {name: getattr(state, name) for name in PAGE_PARAMS}
         self._hidden_pages[state.page] = page_settings
@@ -89,9 +89,9 @@ class SessionLink:
         if place.page != settings.page:
             settings.go(place.page)
         settings.tab = place.tab
-        current = self.state
-        other_table = any(getattr(place, name) != getattr(current, name) for name in TABLE_PARAMS)
-        other_race = (place.question, place.recipes) != (current.question, current.recipes)
+        current_state = self.state
+        other_table = any(getattr(place, name) != getattr(current_state, name) for name in TABLE_PARAMS)
+        other_race = (place.question, place.recipes) != (current_state.question, current_state.recipes)
         if other_table:
             settings.seed = place.seed
             self._table.change_to(place)
@@ -108,11 +108,13 @@ class SessionLink:
         """
         settings, table = self._settings, self._table
         self._hidden_pages[previous_page] = {name: getattr(settings, name) for name in PAGE_PARAMS}
-        defaults = {name: settings.param[name].default for name in PAGE_PARAMS}
-        settings.param.update(self._hidden_pages.get(page) or defaults)
-        name, requested = FIRST_DEMOS.get(page), table.requested_demo
-        if name is not None and requested is not None and requested[0] != name and not table.is_chosen:
-            table.load_demo(name)
+        default_by_name = {name: settings.param[name].default for name in PAGE_PARAMS}
+        settings.param.update(self._hidden_pages.get(page) or default_by_name)
+        demo_name, requested_demo = FIRST_DEMOS.get(page), table.requested_demo
+        if table.is_chosen or demo_name is None or requested_demo is None:
+            return
+        if requested_demo[0] != demo_name:
+            table.load_demo(demo_name)
             table.is_chosen = False
 
     # ---- views ---------------------------------------------------------------------------------------------------
@@ -140,20 +142,20 @@ class SessionLink:
             A function that writes all of them, to be called when the view comes to the front of its page.
         """
         state = self.state_if_shown(page) if state is None else state
-        texts = dict(state.view)
+        text_by_name = dict(state.view)
         for name in (*names, *keys):  # older links have keys among the names
-            if name in texts:
+            if name in text_by_name:
                 with suppress(ValueError):  # out of the parameter's range, or not one of its choices
-                    setattr(view, name, _read(view.param[name], texts[name]))
-        defaults = {name: view.param[name].default for name in (*names, *keys)}
+                    setattr(view, name, _read_view_value(view.param[name], text_by_name[name]))
+        default_by_name = {name: view.param[name].default for name in (*names, *keys)}
 
         def write(*_: object) -> None:
             if self._settings.page == page:
-                values = {name: getattr(view, name) for name in defaults}
-                changes = {name: value for name, value in values.items() if value != defaults[name]}
+                values = {name: getattr(view, name) for name in default_by_name}
+                changed_values = {name: value for name, value in values.items() if value != default_by_name[name]}
                 self._settings.param.update(
-                    {key: changes.get(key, getattr(State(), key)) for key in keys},
-                    view=tuple((name, view_text(value)) for name, value in changes.items() if name in names),
+                    {key: changed_values.get(key, getattr(State(), key)) for key in keys},
+                    view=tuple((name, view_text(value)) for name, value in changed_values.items() if name in names),
                 )
 
         view.param.watch(write, [*names, *keys])
@@ -165,7 +167,8 @@ def view_text(value: object) -> str:
     return "-".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _read(parameter: param.Parameter, text: str) -> object:
+def _read_view_value(parameter: param.Parameter, text: str) -> object:
+    """Return a link's text as a value of the parameter; `ValueError` if it has another type."""
     if isinstance(parameter, param.List):
         return [int(part) for part in text.split("-")]
     if isinstance(parameter, param.Integer):

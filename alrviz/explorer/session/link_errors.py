@@ -28,22 +28,22 @@ def check_link(query: str, state: State, choices: Choices) -> tuple[State, list[
     """
     problems: list[str] = []
     try:
-        pairs = parse_qsl(query[:MAX_LINK_CHARS].lstrip("?"), max_num_fields=50, errors="replace")
+        property_texts = parse_qsl(query[:MAX_LINK_CHARS].lstrip("?"), max_num_fields=50, errors="replace")
     except ValueError:
         return state, ["it has more properties than any link of the explorer"]
-    for key, text in dict(pairs).items():
+    for key, text in dict(property_texts).items():
         if key not in PROPERTIES:
             close_keys = get_close_matches(key, PROPERTIES, n=1, cutoff=0.75)
             if close_keys:
                 problems.append(f"it has no property {_shorten(key)!r}; did you mean {close_keys[0]!r}?")
             continue
         name, metadata = PROPERTIES[key].name, PROPERTIES[key].metadata
-        parts = text.split(metadata["separator"]) if metadata["separator"] else []
-        if parts and name in choices:
-            problems += [_invalid_choice(key, part, choices[name]) for part in parts if part not in choices[name]]
-        elif parts:
-            unknown_parts = [part for part in parts if not read_recipes(part, words=True)]
-            problems += [_invalid_choice(key, part.split("_")[0], FAMILIES) for part in unknown_parts]
+        entries = text.split(metadata["separator"]) if metadata["separator"] else []
+        if entries and name in choices:
+            problems += [_invalid_choice(key, entry, choices[name]) for entry in entries if entry not in choices[name]]
+        elif entries:
+            unknown_entries = [entry for entry in entries if not read_recipes(entry, words=True)]
+            problems += [_invalid_choice(key, entry.split("_")[0], FAMILIES) for entry in unknown_entries]
         elif name in choices:
             if text not in choices[name]:
                 problems.append(_invalid_choice(key, text, choices[name]))
@@ -69,6 +69,7 @@ def _unreadable(key: str, text: str, value: object) -> Iterable[str]:
 
 
 def _invalid_choice(key: str, text: str, choices: Iterable[str]) -> str:
+    """Return a clause about an invalid value (`text`) of a link's property, with the nearest valid ones."""
     valid_choices = [choice for choice in choices if choice]
     if not valid_choices:
         return f"its page has no {key} {_shorten(text)!r}"

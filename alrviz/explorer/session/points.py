@@ -23,8 +23,8 @@ _MAX_CSV_BYTES = 40_000  # a small text may be unpacked to any size
 
 def pack_points(table: str) -> str:
     """Return a CSV of two coordinates and a class as text that needs no escaping in a URL; "" if it is too long."""
-    text = base64.urlsafe_b64encode(zlib.compress(table.encode(), 9)).decode("ascii").rstrip("=")
-    return text if len(text) <= MAX_TEXT_CHARS and unpack_points(text) == table else ""
+    packed_text = base64.urlsafe_b64encode(zlib.compress(table.encode(), 9)).decode("ascii").rstrip("=")
+    return packed_text if len(packed_text) <= MAX_TEXT_CHARS and unpack_points(packed_text) == table else ""
 
 
 def unpack_points(text: str) -> str:

@@ -46,25 +46,25 @@ class RowFilter:
     def mask(self, series: pd.Series) -> np.ndarray:
         """Return whether each row (N,) of the column passes."""
         if isinstance(series.dtype, pd.CategoricalDtype):
-            passes = np.zeros(len(series.cat.categories) + 1, dtype=bool)  # the last is code -1, a missing value
-            passes[[level for level in self.levels if level < len(passes) - 1]] = True
-            passes[-1] = self.missing
-            return passes[series.cat.codes.to_numpy()]
+            level_passes = np.zeros(len(series.cat.categories) + 1, dtype=bool)  # the last is code -1, a missing value
+            level_passes[[level for level in self.levels if level < len(level_passes) - 1]] = True
+            level_passes[-1] = self.missing
+            return level_passes[series.cat.codes.to_numpy()]
         numbers = as_numbers(series)
-        result = np.isnan(numbers) if self.missing else np.zeros(len(numbers), dtype=bool)
+        row_passes = np.isnan(numbers) if self.missing else np.zeros(len(numbers), dtype=bool)
         for low, high in self.ranges:
-            result |= (numbers >= low) & (numbers <= high)
-        return result
+            row_passes |= (numbers >= low) & (numbers <= high)
+        return row_passes
 
     def words(self, series: pd.Series) -> str:
         """Return the values that pass as text, such as "20 to 39 or missing"."""
         if isinstance(series.dtype, pd.CategoricalDtype):
-            names = [str(series.cat.categories[k]) for k in self.levels if k < len(series.cat.categories)]
-            n_hidden = len(names) - MAX_LEVELS_IN_WORDS
-            parts = names[:MAX_LEVELS_IN_WORDS] + ([f"{n_hidden:,} others"] if n_hidden > 0 else [])
+            level_names = [str(series.cat.categories[k]) for k in self.levels if k < len(series.cat.categories)]
+            n_hidden = len(level_names) - MAX_LEVELS_IN_WORDS
+            phrases = level_names[:MAX_LEVELS_IN_WORDS] + ([f"{n_hidden:,} others"] if n_hidden > 0 else [])
         else:
-            parts = [range_text(low, high, series.dtype) for low, high in self.ranges]
-        return " or ".join([*parts, *(["missing"] if self.missing else [])])
+            phrases = [range_text(low, high, series.dtype) for low, high in self.ranges]
+        return " or ".join([*phrases, *(["missing"] if self.missing else [])])
 
 
 def as_numbers(series: pd.Series) -> np.ndarray:
@@ -78,12 +78,12 @@ def as_numbers(series: pd.Series) -> np.ndarray:
 def range_text(low: float, high: float, dtype: object) -> str:
     """Return a range as text; dates for a column of dates."""
     if pd.api.types.is_datetime64_any_dtype(dtype):
-        ends = [
+        end_texts = [
             str(np.datetime64(int(end), "us").astype("datetime64[s]")).removesuffix("T00:00:00") for end in (low, high)
         ]
     else:
-        ends = [f"{end:.6g}" for end in (low, high)]
-    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+        end_texts = [f"{end:.6g}" for end in (low, high)]
+    return end_texts[0] if end_texts[0] == end_texts[1] else f"{end_texts[0]} to {end_texts[1]}"
 
 
 def filter_rows(table: "Table", filters: Sequence[RowFilter]) -> "Table":
@@ -95,18 +95,19 @@ def filter_rows(table: "Table", filters: Sequence[RowFilter]) -> "Table":
     filters = [rule for rule in filters if rule.position < len(table.values)]
     if not filters:
         return table
-    passes = np.logical_and.reduce([rule.mask(table.values[rule.position].series) for rule in filters])
-    words = describe_filters(table, filters)
-    if not passes.any():
-        raise TableError(f"no row of {table.name} has {words}; keep other rows")
-    filtered = table.select_rows(passes)
-    return replace(filtered, notes=(*filtered.notes, f"{filtered.n_rows:,} of {table.n_rows:,} rows are kept: {words}"))
+    row_passes = np.logical_and.reduce([rule.mask(table.values[rule.position].series) for rule in filters])
+    filters_text = describe_filters(table, filters)
+    if not row_passes.any():
+        raise TableError(f"no row of {table.name} has {filters_text}; keep other rows")
+    filtered_table = table.select_rows(row_passes)
+    note = f"{filtered_table.n_rows:,} of {table.n_rows:,} rows are kept: {filters_text}"
+    return replace(filtered_table, notes=(*filtered_table.notes, note))
 
 
 def describe_filters(table: "Table", filters: Sequence[RowFilter]) -> str:
     """Return the filters as text, such as "age 20 to 39 and sex f"."""
-    columns = [(table.values[rule.position], rule) for rule in filters if rule.position < len(table.values)]
-    return " and ".join(f"{column.name} {rule.words(column.series)}" for column, rule in columns)
+    column_filters = [(table.values[rule.position], rule) for rule in filters if rule.position < len(table.values)]
+    return " and ".join(f"{column.name} {rule.words(column.series)}" for column, rule in column_filters)
 
 
 def write_filters(filters: Sequence[RowFilter]) -> str:
@@ -128,13 +129,14 @@ def read_filters(text: str) -> tuple[RowFilter, ...]:
 
 
 def _filter_of(match: re.Match[str]) -> RowFilter | None:
+    """Return the filter of a match of `_PATTERN`; None if its numbers are invalid."""
     try:
-        ends = [tuple(map(float, part.split(":"))) for part in match[2].split("v")[1:]]
+        range_ends = [tuple(map(float, part.split(":"))) for part in match[2].split("v")[1:]]
     except ValueError:  # "1e" or "--"
         return None
-    if not all(math.isfinite(end) for pair in ends for end in pair):
+    if not all(math.isfinite(end) for low_high in range_ends for end in low_high):
         return None
     levels = tuple(map(int, match[3].split("."))) if match[3] else ()
     if len(levels) > MAX_LEVELS:  # a part of them would be a different filter
         return None
-    return RowFilter(int(match[1]), tuple((low, high) for low, high in ends), levels, bool(match[4]))
+    return RowFilter(int(match[1]), tuple((low, high) for low, high in range_ends), levels, bool(match[4]))

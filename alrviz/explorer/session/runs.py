@@ -101,7 +101,7 @@ class SessionRuns(param.Parameterized):
             CapReached: if the race exceeds the server's limits.
         """
         replaced = self.entry if kind == KIND else self.map_entry if kind == FIT else self.studies.get(SELECTION)
-        entry = self._add(race, replaced, bytes, threads)
+        entry = self._add_job(race, replaced, bytes, threads)
         if kind == KIND:
             self.entry = entry
             if replaced is not None and not replaced.keep:
@@ -145,7 +145,7 @@ class SessionRuns(param.Parameterized):
         replaced, entry = self.studies.get(study.kind), self._entry_of(study)
         if entry is None:
             study.link = self._settings_link()
-            entry = self._add(study, replaced, bytes, threads)
+            entry = self._add_job(study, replaced, bytes, threads)
         elif replaced is not entry:
             self._stop_replaced(replaced)
         self.studies[study.kind] = entry
@@ -167,7 +167,7 @@ class SessionRuns(param.Parameterized):
     def _settings_link(self, **changes: object) -> str:
         return write_link(self._state().replace(fit="", run="", stored_race="", **changes))
 
-    def _add(self, job: Race | Study, replaced: Entry | None, bytes: int, threads: int) -> Entry:
+    def _add_job(self, job: Race | Study, replaced: Entry | None, bytes: int, threads: int) -> Entry:
         """Add a job to the registry and stop the one that it replaces, unless that one is to continue."""
         if self.asking:
             raise AlrvizError("the lesson's question is still open; answer it, then press Run")

@@ -43,6 +43,8 @@ class Session(param.Parameterized):
     Attributes:
         race_requested: whether another page asked for a race to start.
         offered_recipes: recipes that another page hands over to be raced.
+        link: connects the session's state with the browser's address.
+        open_drawer, on_wake: set by the shell; show or hide the drawer, and start the pump.
     """
 
     seed = param.Integer(default=0, bounds=(0, 2**32 - 1), doc="Seed of demo set and split.")
@@ -87,10 +89,9 @@ class Session(param.Parameterized):
     def watch(self, call: Callable[..., object], names: str | list[str]) -> list[Watcher]:
         """Call a function whenever a parameter of the session, its table or its runs changes."""
         names = [names] if isinstance(names, str) else names
-        names_by_part = [
-            (part, [name for name in names if name in part.param]) for part in (self, self.table, self.runs)
-        ]
-        return [part.param.watch(call, part_names) for part, part_names in names_by_part if part_names]
+        owners = (self, self.table, self.runs)
+        names_by_owner = [(owner, [name for name in names if name in owner.param]) for owner in owners]
+        return [owner.param.watch(call, owned_names) for owner, owned_names in names_by_owner if owned_names]
 
     def unsubscribe(self, page: str) -> None:
         """End the subscriptions of a page that is closed."""
@@ -156,9 +157,9 @@ class Session(param.Parameterized):
         is_watched: whether a browser shows the session. Without one for `UNWATCHED_SECONDS` reading a file is
         cancelled, because other visitors wait for its place.
         """
-        time_now, table = time.monotonic(), self.table
-        self._last_watched = time_now if is_watched else self._last_watched
-        if table.reading and time_now - self._last_watched > UNWATCHED_SECONDS:
+        current_time, table = time.monotonic(), self.table
+        self._last_watched = current_time if is_watched else self._last_watched
+        if table.reading and current_time - self._last_watched > UNWATCHED_SECONDS:
             table.give_up()
         loading = table.loading
         if (

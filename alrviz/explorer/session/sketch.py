@@ -65,10 +65,11 @@ class Sketch:
             )
         y = dataset.y[rows]
         class_names = [str(label) for label in dataset.classes]
-        names = (NEW_CLASS_NAME, *(f"{NEW_CLASS_NAME} {k}" for k in range(2, len(class_names) + 3)))
-        extra_names = [name for name in names if name not in class_names][: max(0, len(CLASSES) - len(class_names))]
-        x, classes = frame.to_numpy()[rows], (*class_names, *extra_names)
-        return cls(columns, dataset.target, x, y, classes, np.arange(len(y)), dataset.name, private)
+        n_extra = max(0, len(CLASSES) - len(class_names))
+        new_names = (NEW_CLASS_NAME, *(f"{NEW_CLASS_NAME} {k}" for k in range(2, len(class_names) + 3)))
+        extra_names = [name for name in new_names if name not in class_names][:n_extra]
+        coordinates, classes = frame.to_numpy()[rows], (*class_names, *extra_names)
+        return cls(columns, dataset.target, coordinates, y, classes, np.arange(len(y)), dataset.name, private)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -95,9 +96,9 @@ class Sketch:
         """
         if self.full or label not in self.classes:
             return self
-        place = np.array([[_round(x), _round(y)]])
+        coordinates = np.array([[_round(x), _round(y)]])
         point_ids = np.append(self.point_ids, self.point_ids.max(initial=-1) + 1)
-        return replace(self, x=np.concatenate([self.x, place]), y=np.append(self.y, label), point_ids=point_ids)
+        return replace(self, x=np.concatenate([self.x, coordinates]), y=np.append(self.y, label), point_ids=point_ids)
 
     def move(self, point_id: int, x: float, y: float) -> "Sketch":
         """Return the sketch with one point moved; unchanged if that point is gone."""

@@ -49,6 +49,7 @@ _slug, _measure = partial(_matching, r"[a-z0-9][a-z0-9-]{0,39}"), partial(_match
 
 
 def _clamped(low: int, high: int, default: int | None, text: str) -> int | None:
+    """Return a text as a whole number, clamped to a range; `default` for text that is no number."""
     try:
         number = float(text)
     except ValueError:
@@ -65,7 +66,7 @@ def _strength(text: str) -> float | None:
     return None if math.isnan(number) or number <= 0 else min(max(number, 1e-12), 1e12)
 
 
-def _id(text: str) -> str:
+def _read_id(text: str) -> str:
     return text if is_id(text) else ""
 
 
@@ -93,8 +94,8 @@ def _read_files(text: str) -> tuple[FileLink, ...]:
 
 
 def _write_kinds(kinds: tuple[tuple[int, str], ...]) -> str:
-    letters = {kind: letter for letter, kind in KIND_LETTERS.items()}
-    return "_".join(f"{position}{letters[kind]}" for position, kind in kinds[:64])
+    letter_by_kind = {kind: letter for letter, kind in KIND_LETTERS.items()}
+    return "_".join(f"{position}{letter_by_kind[kind]}" for position, kind in kinds[:64])
 
 
 def _read_kinds(text: str) -> tuple[tuple[int, str], ...]:
@@ -232,9 +233,9 @@ class State:
         (), "The visitor's own tables of a comparison.", _read_files,
         lambda links: "/".join(map(_write_file, links)), owner=STUDY,
     )  # fmt: skip
-    fit: str = link("", "Id of a map's run; only its owner finds it.", _id)
-    stored_race: str = link("", "Id of a race in the run store.", _id, key="kept", owner=SESSION)
-    run: str = link("", "Id of a race of this process; only its owner finds it.", _id)
+    fit: str = link("", "Id of a map's run; only its owner finds it.", _read_id)
+    stored_race: str = link("", "Id of a race in the run store.", _read_id, key="kept", owner=SESSION)
+    run: str = link("", "Id of a race of this process; only its owner finds it.", _read_id)
 
     def replace(self, **changes: Any) -> "State":
         """Return a state with some properties changed."""
@@ -260,12 +261,14 @@ def first_demo(page: str) -> str:
 
 def read_link(query: str) -> State:
     """Return the state of a URL's query; invalid properties get their defaults. Never raises."""
-    text = query[:MAX_LINK_CHARS].lstrip("?")
+    limited_query = query[:MAX_LINK_CHARS].lstrip("?")
     try:
-        texts = dict(parse_qsl(text, max_num_fields=50, errors="replace"))
+        text_by_key = dict(parse_qsl(limited_query, max_num_fields=50, errors="replace"))
     except ValueError:  # more properties than any link of the explorer
         return State()
-    values = {prop.name: prop.metadata["read"](texts[key]) for key, prop in PROPERTIES.items() if key in texts}
+    values = {
+        prop.name: prop.metadata["read"](text_by_key[key]) for key, prop in PROPERTIES.items() if key in text_by_key
+    }
     state = State(**{name: value for name, value in values.items() if value not in ("", None, ())})
     if state.points:
         state = state.replace(file=None)
@@ -280,7 +283,7 @@ def read_link(query: str) -> State:
 
 def write_link(state: State) -> str:
     """Return the query (with its question mark) of the shortest link to `state`; "" for the first screen."""
-    values = ((key, prop, getattr(state, prop.name)) for key, prop in PROPERTIES.items())
-    texts = ((key, prop.metadata["write"](value)) for key, prop, value in values if value != prop.default)
-    pairs = [(key, text) for key, text in texts if text]
-    return "?" + urlencode(pairs, quote_via=quote) if pairs else ""
+    properties = ((key, prop, getattr(state, prop.name)) for key, prop in PROPERTIES.items())
+    texts = ((key, prop.metadata["write"](value)) for key, prop, value in properties if value != prop.default)
+    property_texts = [(key, text) for key, text in texts if text]
+    return "?" + urlencode(property_texts, quote_via=quote) if property_texts else ""

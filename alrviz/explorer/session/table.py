@@ -68,6 +68,12 @@ class SessionTable(param.Parameterized):
         served: the table that the server was started with: in memory, a file whose class column is to be chosen, or a
             table larger than memory, of which pages show a sample.
         served_from: path of that file, if known.
+
+    Attributes:
+        source: origin of the table, and the choices for it.
+        full_table: all rows of the table; `dataset` has those that pass the filters.
+        requested_demo: name and rows of the latest demo set, loaded or not; None before.
+        is_chosen: whether the visitor or a link chose the table; False for the page's default.
     """
 
     dataset: "Dataset | None" = param.Parameter(default=None, doc="The table, or None before the first one is loaded.")
@@ -91,11 +97,11 @@ class SessionTable(param.Parameterized):
         self.served_from = served_from
         self.source = Source()
         self._source_before = Source()  # the source of `dataset` while another table is pending
-        self.full_table: Table | None = None  # all rows; `dataset` has those that pass the filters
+        self.full_table: Table | None = None
         self._reservation: MemoryReservation | None = None
         self._file_task: LatestJob | IncomingFile | None = None  # the latest reading of a file, finished or not
-        self.requested_demo: tuple[str, int | None] | None = None  # the latest demo set, loaded or not
-        self.is_chosen = True  # whether the visitor or a link chose the table; False for the page's default
+        self.requested_demo: tuple[str, int | None] | None = None
+        self.is_chosen = True
 
     @property
     def stream(self) -> Stream | None:
@@ -124,8 +130,8 @@ class SessionTable(param.Parameterized):
         """Return version, seed, and name and hash of the table, for the head of saved numbers; {} without a table."""
         if self.dataset is None:
             return {}
-        data = self.dataset
-        return {"alrviz": __version__, "data": data.name, "data hash": data.hash, "seed": self._session.seed}
+        dataset = self.dataset
+        return {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": self._session.seed}
 
     def open(self, state: State) -> None:
         """Start loading the table of a link's state; no table is shown until then."""
@@ -292,6 +298,7 @@ class SessionTable(param.Parameterized):
         link: FileLink,
         dataset: "Dataset | TableError",
     ) -> None:
+        """Show the table of a file, or ask for its class. dataset: an error if the class cannot be guessed."""
         self._release()
         requested, upload = self.requested_file, source.upload
         assert upload is not None
@@ -330,7 +337,7 @@ class SessionTable(param.Parameterized):
 
     def set_split(self, slug: str) -> None:
         """Split the rows by another rule, named by its slug."""
-        self._change(replace(self.source, split=slug), "splitting the rows", "rows are split in another way")
+        self._start_change(replace(self.source, split=slug), "splitting the rows", "rows are split in another way")
 
     def set_kinds(self, kinds: Mapping[str, str]) -> None:
         """Change kinds of columns, by name; "target" or "quartiles" (a numeric target cut in four) sets the class."""
@@ -346,30 +353,31 @@ class SessionTable(param.Parameterized):
             **unchanged_kinds,
             **{position_by_name[name]: kind for name, kind in kinds.items() if name in position_by_name},
         }
-        words = "; ".join(f"{name}: {kind}" for name, kind in kinds.items())
+        change_text = "; ".join(f"{name}: {kind}" for name, kind in kinds.items())
         slug = self.source.split
         if slug != "once" and {"group", "time"} & {*kinds.values()}:
             slug = ""  # the kind replaces the rule that was chosen
-        self._change(replace(self.source, kinds=new_kinds, split=slug), "changing the kinds of columns", words)
+        source = replace(self.source, kinds=new_kinds, split=slug)
+        self._start_change(source, "changing the kinds of columns", change_text)
 
     def keep_rows(self, filters: Sequence[RowFilter]) -> None:
         """Filter the rows, in addition to the filters already set."""
         if self.full_table is not None:
-            words = f"kept rows of {describe_filters(self.full_table, filters)}"
-            self._change(replace(self.source, rows=(*self.source.rows, *filters)), "keeping rows", words)
+            change_text = f"kept rows of {describe_filters(self.full_table, filters)}"
+            self._start_change(replace(self.source, rows=(*self.source.rows, *filters)), "keeping rows", change_text)
 
-    def _change(self, source: Source, title: str, words: str) -> None:
-        """Make a new data set of the table, with `words` for the history."""
-        table, previous, changed_kinds = self.pending or self.full_table, self.dataset, self.source.kinds
+    def _start_change(self, source: Source, title: str, change_text: str) -> None:
+        """Make a new data set of the table. title: of the loading; change_text: for the history."""
+        table, previous_dataset, changed_kinds = self.pending or self.full_table, self.dataset, self.source.kinds
         if table is None:
             return
         if self.pending is not None:
-            previous = None
+            previous_dataset = None
         changed_names = {table.names[k] for k in changed_kinds if k < len(table.names)}
-        given_kinds = {} if previous is None else previous.given_kinds
+        given_kinds = {} if previous_dataset is None else previous_dataset.given_kinds
         given_kinds = {name: kind for name, kind in given_kinds.items() if name not in changed_names}
-        served = self.served if self.served is not None and self.served.table is table else None
-        self._derive(table, source, title, given_kinds, previous, served, words)
+        served_dataset = self.served if self.served is not None and self.served.table is table else None
+        self._derive(table, source, title, given_kinds, previous_dataset, served_dataset, change_text)
 
     def confirm_reading(self, question: str) -> None:
         """Answer a question about the reading with "No": the table stays, and the question is not asked again."""
@@ -399,8 +407,8 @@ class SessionTable(param.Parameterized):
         """Return the changes that can be undone after loading `source`; () for another table."""
         if change and self.dataset is not None and self.pending is None:
             return (*self.history, Change(change, self.source))
-        positions = [k for k, past in enumerate(self.history) if past.source_before == source]
-        return self.history[: positions[-1]] if positions else ()
+        matching_positions = [k for k, past_change in enumerate(self.history) if past_change.source_before == source]
+        return self.history[: matching_positions[-1]] if matching_positions else ()
 
     # ---- work ------------------------------------------------------------------------------------------------------
 
@@ -423,6 +431,7 @@ class SessionTable(param.Parameterized):
         )
 
     def _show_table(self, dataset: "Dataset", full_table: "Table", source: Source, history: tuple[Change, ...]) -> None:
+        """Show a data set. full_table: all its rows, before filters."""
         self.source, self.full_table = source, full_table
         self.param.update(
             dataset=dataset, pending=None, loading=None, requested_file=None, refusal=None, history=history
@@ -443,6 +452,7 @@ class SessionTable(param.Parameterized):
         semaphore: AbstractContextManager[object] | None = TABLES,
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
+        """Load a table by `work` on a thread, in place of the loading under way; see `LatestJob`."""
         self.cancel()
         self.is_chosen, self.refusal = True, None
         self._session.clear_notice()

@@ -79,20 +79,21 @@ class ClassPanel:
         self._wall.open()
 
     def _show_wall(self) -> None:
+        """Show the code of the class in the dialog, or what a class is."""
         room = self._room
         # The same button for both: replacing it would lose the keyboard focus.
         self._begin_button.param.update(label="Open a class" if room is None else "Back to the page")
         if room is None:
             self._dialog_text.object = _ABOUT_CLASSES
             return
-        parts = urlsplit(page_url("class"))
+        class_url = urlsplit(page_url("class"))
         code_html = qr_html(page_url(f"class/{room.secret}"), show_link=False, max_height="60vh")
         self._dialog_text.object = (
             f"{local_hint()}<div style='display:flex; flex-wrap:wrap; gap:24px; align-items:center; "
             f"justify-content:center'><div style='flex:0 1 50vh; min-width:220px'>"
             f"{code_html}</div><div style='text-align:center; min-width:0'>"
             f"<p style='font-size:1.25rem'>Photograph the code, or open<br><b style='overflow-wrap:anywhere'>"
-            f"{safe(parts.netloc + parts.path)}</b></p><p style='{_CODE_STYLE}'>{room.code}</p>"
+            f"{safe(class_url.netloc + class_url.path)}</b></p><p style='{_CODE_STYLE}'>{room.code}</p>"
             f"<p style='font-size:1.25rem' role='status'>{plural(len(room.open_pages), 'student')} here</p></div></div>"
         )
 
@@ -128,10 +129,10 @@ class ClassPanel:
         self._answers = html((0, 0, 8, 0))
         self._answers.stylesheets = [PANE_CSS, class_answers.CSS]
         self._close_button = button("Close the question", self._close_question, variant="contained")
-        self._show_button = button("Show the answers", lambda: self._show(ANSWERS), variant="contained")
+        self._show_button = button("Show the answers", lambda: self._show_view(ANSWERS), variant="contained")
         hint = "Ask again: what they think after a discussion"
         self._again_button = button("Ask again", self._ask_again, variant="outlined", description=hint)
-        self._next_button = button("Another question", lambda: self._show(FORM), variant="outlined")
+        self._next_button = button("Another question", lambda: self._show_view(FORM), variant="outlined")
         self._lesson_button = button(
             "Ask the class", lambda: self._ask(self._lesson_question), icon="groups", variant="contained"
         )
@@ -166,10 +167,10 @@ class ClassPanel:
     def _build_form(self) -> None:
         """Build the form for a question of the teacher's own."""
         self._kind = pmui.RadioButtonGroup(
-            label="Kind of answer", options={words: kind for kind, words in KINDS.items()}, value="choice",
+            label="Kind of answer", options={name: kind for kind, name in KINDS.items()}, value="choice",
             size="small", margin=(0, 0, 8, 0), sx={"& .MuiToggleButton-root": {"textTransform": "none", "px": "9px"}},
         )  # fmt: skip
-        self._words = pmui.TextInput(
+        self._question_input = pmui.TextInput(
             label="Your question", placeholder=ON_SCREEN, max_length=300, sizing_mode="stretch_width",
             margin=(0, 0, 8, 0),
         )  # fmt: skip
@@ -178,7 +179,7 @@ class ClassPanel:
         )
         self._form_error = html()
         self._form = pn.Column(
-            self._words, self._kind, self._options, self._form_error,
+            self._question_input, self._kind, self._options, self._form_error,
             button("Ask", self._ask_own, icon="campaign", variant="contained", margin=0),
             sizing_mode="stretch_width", margin=(8, 0),
         )  # fmt: skip
@@ -202,42 +203,43 @@ class ClassPanel:
         entry = self.session.runs.map_entry if self.session.page == "boundaries" else self.session.runs.entry
         if entry is not None and entry is not self._shared_entry:  # else another window may have shown a newer run
             self._shared_entry, room.race = entry, self.session.registry.share_link(entry)
-        current, question = room.round, self._lesson_question
+        current_round, question = room.round, self._lesson_question
         outcome = None if self._lesson is None else self._lesson.outcome
-        changes = 0 if current is None else current.changes
+        changes = 0 if current_round is None else current_round.changes
         problem = "" if room.keeper is None else room.keeper.problem
         origins = room.join_addresses()
         version = room.version, changes, len(room.open_pages), origins
         state = room, version, self._view, question, outcome, problem
         if state != self._shown_state:
             self._shown_state = state
-            self._refresh(room, question, outcome, problem)
+            self._update(room, question, outcome, problem)
             self._joined.object = joined_html(origins)
         return True
 
-    def _refresh(self, room: Classroom, question: Question | None, outcome: AnswerValue | None, problem: str) -> None:
-        current = room.round
-        form = current is None or self._view == FORM
-        is_closed = not form and current is not None and not current.open
+    def _update(self, room: Classroom, question: Question | None, outcome: AnswerValue | None, problem: str) -> None:
+        """Show the class's state. question: of the lesson's step; problem: why the class is not saved, or ""."""
+        current_round = room.round
+        shows_form = current_round is None or self._view == FORM
+        is_closed = not shows_form and current_round is not None and not current_round.open
         self._head.object = (
             f"<h2>Class <span style='letter-spacing:.08em'>{room.code}</span></h2>"
             f"<p role='status'>{plural(len(room.open_pages), 'student')} here</p>"
             + (f"<p class='bad'>Not saved: {safe(problem)}</p>" if problem else "")
         )
         self._show_wall()
-        self._form.visible, self._answers.visible = form, not form
-        self._close_button.visible = not form and not is_closed
+        self._form.visible, self._answers.visible = shows_form, not shows_form
+        self._close_button.visible = not shows_form and not is_closed
         self._show_button.visible = is_closed and self._view != ANSWERS
         self._again_button.visible = self._next_button.visible = is_closed
         self._lesson_button.visible = question is not None and (
-            form or (is_closed and current is not None and current.question != question)
+            shows_form or (is_closed and current_round is not None and current_round.question != question)
         )
-        if not form and current is not None:
-            outcome_shown = outcome if question == current.question else None
-            self._answers.object = f"<p><b>{markdown_html(current.question.text, inline=True)}</b></p>" + (
-                class_answers.answers_html(room.rounds_of(current.question), _words, outcome_shown)
+        if not shows_form and current_round is not None:
+            outcome_shown = outcome if question == current_round.question else None
+            self._answers.object = f"<p><b>{markdown_html(current_round.question.text, inline=True)}</b></p>" + (
+                class_answers.answers_html(room.rounds_of(current_round.question), _inline_html, outcome_shown)
                 if is_closed and self._view == ANSWERS
-                else f"<p role='status'><b style='font-size:1.75rem'>{len(current.votes):,}</b> answered"
+                else f"<p role='status'><b style='font-size:1.75rem'>{len(current_round.votes):,}</b> answered"
                 f"{'; the question is closed' if is_closed else ''}</p>"
             )
 
@@ -254,7 +256,7 @@ class ClassPanel:
         entry = self._shared_entry
         if entry is not None and entry.is_shared:
             self._room.race = entry.token  # the question is about the run in this window
-        self._show(QUESTION)
+        self._show_view(QUESTION)
 
     def _ask_again(self) -> None:
         if self._room is not None and self._room.round is not None:
@@ -262,17 +264,19 @@ class ClassPanel:
 
     def _ask_own(self) -> None:
         """Ask the question of the form, or show what is missing."""
-        kind, text = self._kind.value, plain_line(self._words.value_input or self._words.value or "") or ON_SCREEN
-        lines = (self._options.value_input or self._options.value or "").splitlines()
-        options = tuple(dict.fromkeys(filter(None, map(plain_line, lines)))) if kind in _WITH_OPTIONS else ()
+        typed_text = self._question_input.value_input or self._question_input.value or ""
+        kind, text = self._kind.value, plain_line(typed_text) or ON_SCREEN
+        option_lines = (self._options.value_input or self._options.value or "").splitlines()
+        options = tuple(dict.fromkeys(filter(None, map(plain_line, option_lines)))) if kind in _WITH_OPTIONS else ()
         problem = ""
         if kind in _WITH_OPTIONS and not 2 <= len(options) <= MAX_OPTIONS:
             problem = f"Give 2 to {MAX_OPTIONS} different options, a line each; here: {len(options)}."
         self._form_error.object = f"<p class='bad' role='alert'>{problem}</p>" if problem else ""
         if not problem:
-            self._ask(Question("own", kind, text, tuple(Option(words, words) for words in options)))
+            self._ask(Question("own", kind, text, tuple(Option(option, option) for option in options)))
 
     def _close_question(self) -> None:
+        """Close the round; the typical answer becomes that to the lesson's question."""
         if self._room is None or self._room.round is None:
             return
         self._room.close()
@@ -282,7 +286,7 @@ class ClassPanel:
             self._lesson.record_answer(answer, of_class=True)  # so that Run is free
         self.look()
 
-    def _show(self, view: str) -> None:
+    def _show_view(self, view: str) -> None:
         """Show the question, the answers, or the form for another question."""
         self._view = view
         self.look()
@@ -303,6 +307,7 @@ class ClassPanel:
             self._room.locked = bool(event.new)
 
     def _end_class(self) -> None:
+        """End the class at the second press."""
         if self._end_button.label != CONFIRM_END_LABEL:
             self._end_button.label = CONFIRM_END_LABEL
             return
@@ -326,13 +331,13 @@ def joined_html(origins: Sequence[tuple[str, int]]) -> str:
     """Return a sentence on how many students joined from which addresses; `origins`: largest first."""
     if not origins:
         return ""
-    count = sum(students for _, students in origins)
-    parts = [f"{students:,} from {safe(address or 'before the restart', 45)}" for address, students in origins]
-    rest = sum(students for _, students in origins[MAX_NAMED_ADDRESSES:])
-    if rest:
-        n_others = len(origins) - MAX_NAMED_ADDRESSES
-        parts[MAX_NAMED_ADDRESSES:] = [f"{rest:,} from {plural(n_others, 'other address', 'other addresses')}"]
-    return f"<p class='quiet'>{count:,} joined: {', '.join(parts)}</p>"
+    n_students = sum(n_joined for _, n_joined in origins)
+    origin_phrases = [f"{n_joined:,} from {safe(address or 'before the restart', 45)}" for address, n_joined in origins]
+    n_other_students = sum(n_joined for _, n_joined in origins[MAX_NAMED_ADDRESSES:])
+    if n_other_students:
+        addresses_text = plural(len(origins) - MAX_NAMED_ADDRESSES, "other address", "other addresses")
+        origin_phrases[MAX_NAMED_ADDRESSES:] = [f"{n_other_students:,} from {addresses_text}"]
+    return f"<p class='quiet'>{n_students:,} joined: {', '.join(origin_phrases)}</p>"
 
 
 def class_csv(room: Classroom) -> str:
@@ -341,5 +346,5 @@ def class_csv(room: Classroom) -> str:
     return to_csv(pd.DataFrame(list(room.rows()), columns=names), {"alrviz": __version__, "class": room.code})
 
 
-def _words(text: str) -> str:
+def _inline_html(text: str) -> str:
     return markdown_html(text, inline=True)

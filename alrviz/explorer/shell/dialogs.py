@@ -17,9 +17,9 @@ from alrviz.views.core.clipboard import copy_code
 _COPY = copy_code("source.data.value")
 
 
-def dialog(title: str, width: str, *parts: Viewable) -> pmui.Dialog:
+def dialog(title: str, width: str, *contents: Viewable) -> pmui.Dialog:
     """Return a dialog that closes when its background is clicked; width: "sm", "md" ..."""
-    return pmui.Dialog(*parts, title=title, close_on_click=True, show_close_button=True, width_option=width)
+    return pmui.Dialog(*contents, title=title, close_on_click=True, show_close_button=True, width_option=width)
 
 
 class LazyDialog:

@@ -73,9 +73,9 @@ class DropStrip(pmui.FileInput):
         if status == "initializing":
             self._begin()
         elif status == "upload_event":
-            self._piece(msg)
+            self._receive_piece(msg)
         elif status == "finished":
-            self._finish()
+            self._finish_file()
         elif status == "error":
             error = str(msg.get("error"))[:200]
             if self._limit is not None and "exceeds maximum" in error:
@@ -87,14 +87,15 @@ class DropStrip(pmui.FileInput):
         self._arrival = self._on_begin()
         return self._arrival
 
-    def _piece(self, msg: dict[str, Any]) -> None:
+    def _receive_piece(self, msg: dict[str, Any]) -> None:
+        """Append a piece. msg: `data`, `name` of the file, and the numbers of `_arrived_share`."""
         try:
-            data = memoryview(msg["data"]).tobytes()  # not `bytes`, which makes zeros of a number
+            piece_bytes = memoryview(msg["data"]).tobytes()  # not `bytes`, which makes zeros of a number
         except (KeyError, TypeError):
             return
         arrival = self._arrival or self._begin()
         try:
-            arrival.add(safe_name(str(msg.get("name", ""))), data, _share(msg))
+            arrival.add(safe_name(str(msg.get("name", ""))), piece_bytes, _arrived_share(msg))
         except TableError as error:
             self._refuse(error)
 
@@ -103,7 +104,8 @@ class DropStrip(pmui.FileInput):
             self._arrival.cancel()  # later pieces are ignored
         self._on_error(error)
 
-    def _finish(self) -> None:
+    def _finish_file(self) -> None:
+        """Hand over the file that has arrived, unless it was refused."""
         arrival, self._arrival = self._arrival, None
         self._send_msg({"status": "finished"})
         if arrival is not None and not arrival.is_closed:
@@ -142,9 +144,9 @@ class FileStrip(DropStrip):
             self._latest.cancel()
 
 
-def _share(msg: dict[str, Any]) -> float:
+def _arrived_share(msg: dict[str, Any]) -> float:
     """Return the share of a file that has arrived with this piece, by the browser's numbers."""
-    piece, pieces = msg.get("chunk"), msg.get("total_chunks")
-    if isinstance(piece, int) and isinstance(pieces, int) and 0 < piece <= pieces < 1_000_000:
-        return piece / pieces
+    piece_index, n_pieces = msg.get("chunk"), msg.get("total_chunks")
+    if isinstance(piece_index, int) and isinstance(n_pieces, int) and 0 < piece_index <= n_pieces < 1_000_000:
+        return piece_index / n_pieces
     return 0.0

@@ -68,23 +68,23 @@ class Frame:
             classes.panel.css_classes = ["alrviz-of-lesson"]
             classes.panel.margin = (12, 0, 0, 16)
             beside_panel = [pn.Column(classes.panel, lesson, margin=0, css_classes=["alrviz-stacked"]), self._area]
-        row = pn.Row(*beside_panel, margin=0, css_classes=["alrviz-beside"])
-        self._outer = pn.Column(self.notice.heard, self.notice.panel, row, sizing_mode="stretch_both", margin=0)
-        self._around = [self._area, row, self._outer]
+        page_row = pn.Row(*beside_panel, margin=0, css_classes=["alrviz-beside"])
+        self._outer = pn.Column(self.notice.heard, self.notice.panel, page_row, sizing_mode="stretch_both", margin=0)
+        self._around = [self._area, page_row, self._outer]
         self._opening = theme.html(stylesheets=[theme.PANE_CSS, theme.PROGRESS_CSS])
         self._drawer = pmui.Drawer(anchor="right", size=420, sx={"p": "16px", "backgroundImage": "none"})
         self._help = LazyDialog(_help_dialog)
         self._code = theme.html()
         self._code_dialog = LazyDialog(lambda: dialog("This page on another screen", "sm", self._code))
         self._lesson_text = TextDialog("Make a lesson from here", "The lesson", _download, _LESSON_HINT)
-        in_row: dict[str, Any] = {"sizing_mode": None, "align": "center"}
-        self._table_text = theme.html((0, 0, 0, 20), css_classes=["alrviz-about"], **in_row)
+        row_params: dict[str, Any] = {"sizing_mode": None, "align": "center"}
+        self._table_text = theme.html((0, 0, 0, 20), css_classes=["alrviz-about"], **row_params)
         # The title of the page: visible while the rail is hidden, and always read by screen readers.
-        self._title = theme.html((0, 0, 0, 12), css_classes=["alrviz-here-only"], **in_row)
-        groups = dict.fromkeys((*GROUPS, *(page.group for page in pages.values())))  # a new group comes last
-        in_groups = [page for group in groups for page in pages.values() if page.group == group]
+        self._title = theme.html((0, 0, 0, 12), css_classes=["alrviz-here-only"], **row_params)
+        group_names = dict.fromkeys((*GROUPS, *(page.group for page in pages.values())))  # a new group comes last
+        grouped_pages = [page for group in group_names for page in pages.values() if page.group == group]
         self._rail = ButtonList(
-            [Button(page.slug, page.title, page.icon, page.group) for page in in_groups], session.go, upright=True,
+            [Button(page.slug, page.title, page.icon, page.group) for page in grouped_pages], session.go, upright=True,
             sizing_mode="stretch_width",
         )  # fmt: skip
         self.root = self._page()
@@ -96,10 +96,10 @@ class Frame:
         """Replace the view shown, and close and empty the drawer."""
         # A page that stretches in both directions fills the window; for others the window scrolls.
         mode = "stretch_width" if getattr(view, "sizing_mode", None) == "stretch_width" else "stretch_both"
-        for part in self._around:
-            part.sizing_mode = mode
+        for container in self._around:
+            container.sizing_mode = mode
             # Panel limits columns to the height of their container: unfolded parts would overlap those below.
-            part.styles = {"max-height": "none"} if mode == "stretch_width" else {}
+            container.styles = {"max-height": "none"} if mode == "stretch_width" else {}
         # Only the view shown is in the document, because Bokeh lays out hidden figures too, which froze the browser.
         if list(self._area.objects) != [view]:
             self._area.objects = [view]
@@ -124,9 +124,9 @@ class Frame:
         self._title.object = f"<h1>{safe(title)}</h1>"
         dataset, document = self.session.table.dataset, pn.state.curdoc
         if document is not None:
-            parts = [title, "" if dataset is None else dataset.name, "alrviz"]
+            title_parts = [title, "" if dataset is None else dataset.name, "alrviz"]
             with pn.io.hold(document):  # a title needs Bokeh's lock, which Panel does not hold for presses of buttons
-                document.title = " - ".join(part for part in parts if part)
+                document.title = " - ".join(part for part in title_parts if part)
 
     def open_drawer(self, content: Viewable | None) -> None:
         """Show the drawer with some content; close it for None."""

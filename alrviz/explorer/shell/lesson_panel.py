@@ -39,6 +39,10 @@ class LessonPanel(JSComponent):
         lesson: the lesson.
         page: returns the page shown; None while it is being opened.
         open_link: shows the state of a link.
+
+    Attributes:
+        progress: the visitor's.
+        outcome: right answer of the step's question; None before the page's result.
     """
 
     shown = param.Dict(default={}, doc="What the browser draws.")
@@ -89,18 +93,18 @@ class LessonPanel(JSComponent):
 
     def go(self, step_change: int) -> None:
         """Go forward (`step_change` 1) or back (-1); after the last step to the summary, then to all lessons."""
-        number, count = self.session.step + step_change, len(self.lesson.steps)
-        if number < 1:
+        step_number, n_steps = self.session.step + step_change, len(self.lesson.steps)
+        if step_number < 1:
             return
-        if self._shows_summary or number > count:
+        if self._shows_summary or step_number > n_steps:
             is_finished = step_change > 0 and (self._shows_summary or not self.lesson.questions)
             self.place = "?page=lessons" if is_finished else ""
             self._shows_summary = step_change > 0 and bool(self.lesson.questions)
             self.show()
-        elif self.has_same_page(number):
-            self.session.step = number
+        elif self.has_same_page(step_number):
+            self.session.step = step_number
         else:
-            self._open_link(f"?lesson={self.lesson.id}&step={number}")
+            self._open_link(f"?lesson={self.lesson.id}&step={step_number}")
 
     def has_same_page(self, number: int) -> bool:
         """Return whether a step has the same link as the step shown."""
@@ -173,10 +177,10 @@ class LessonPanel(JSComponent):
     def _earlier_questions(self) -> list[Question]:
         """Return the questions of earlier steps about this step's run."""
         questions, step = [], self.step
-        for earlier in reversed(self.lesson.steps[: self.session.step - 1]):
-            if earlier.link != step.link or earlier.run:
+        for earlier_step in reversed(self.lesson.steps[: self.session.step - 1]):
+            if earlier_step.link != step.link or earlier_step.run:
                 break
-            questions += [] if earlier.ask is None else [earlier.ask]
+            questions += [] if earlier_step.ask is None else [earlier_step.ask]
         return questions
 
     def _draw_answer(self, is_shown: bool) -> bool:
@@ -186,8 +190,8 @@ class LessonPanel(JSComponent):
         answer = None if question is None or self.outcome is None or not is_shown else self.answer_of(question)
         if axes is None:
             return False
-        mark = on_picture(question, answer, axes) if question is not None and answer is not None else None
-        return axes.picture.predict(mark, self.session.dark)
+        prediction = on_picture(question, answer, axes) if question is not None and answer is not None else None
+        return axes.picture.predict(prediction, self.session.dark)
 
     def _handle_msg(self, msg: Any) -> None:
         if isinstance(msg, dict):
@@ -200,7 +204,7 @@ class LessonPanel(JSComponent):
 
     def show(self) -> None:
         """Update the panel to the current step, and hide the parts of the page that the step hides."""
-        step, number, count = self.step, self.session.step, len(self.lesson.steps)
+        step, step_number, n_steps = self.step, self.session.step, len(self.lesson.steps)
         self.session.runs.asking = is_locked = self._is_locked()
         has_result = self._result is not None
         note = ""
@@ -210,36 +214,37 @@ class LessonPanel(JSComponent):
             note = _NEXT_QUESTION
         elif step.run and not is_locked and not has_result:
             note = _RUN if self.session.table.dataset is not None and self.session.table.loading is None else _OPENING
-        minutes_text = f" · about {self.lesson.minutes} minutes" if number == 1 else ""
+        minutes_text = f" · about {self.lesson.minutes} minutes" if step_number == 1 else ""
         self.shown = {
-            "head": f"<h2>{safe(self.lesson.title)}</h2><p>Step {number} of {count}{minutes_text}</p>",
+            "head": f"<h2>{safe(self.lesson.title)}</h2><p>Step {step_number} of {n_steps}{minutes_text}</p>",
             "text": markdown_html(step.text),
             "ask": None if step.ask is None else self._question_fields(step.ask),
             "told": note,
-            "reveal": self._reveal(step) if has_result and not is_locked else None,
-            "back": number > 1,
-            "on": "Finish" if number == count else "Next",
+            "reveal": self._reveal_fields(step) if has_result and not is_locked else None,
+            "back": step_number > 1,
+            "on": "Finish" if step_number == n_steps else "Next",
             "view": {"hide": list(step.hide), "locked": LOCKED if is_locked else ""},
         }
         if self._shows_summary:
             self.shown = self.shown | {
                 "head": f"<h2>{safe(self.lesson.title)}</h2><p>What you said, and what happened</p>",
-                "text": self._summary(), "ask": None, "told": "", "reveal": None, "back": True, "on": "All lessons",
+                "text": self._summary_html(), "ask": None, "told": "", "reveal": None, "back": True,
+                "on": "All lessons",
             }  # fmt: skip
 
-    def _summary(self) -> str:
+    def _summary_html(self) -> str:
         """Return each question with answer and outcome as HTML."""
-        items = []
+        items_html = []
         for question in self.lesson.questions:
             answer, outcome = self.answer_of(question), self.progress.was.get(question.id)
             if answer is None:
                 sentence = "Not answered."
             elif outcome is None:
-                sentence = f"You said: <b>{_words(question, answer)}</b>."
+                sentence = f"You said: <b>{_answer_html(question, answer)}</b>."
             else:
-                sentence = _verdict(question, answer, outcome, question.is_right(answer, outcome))
-            items.append(f"<li><p>{markdown_html(question.text, inline=True)}</p><p>{sentence}</p></li>")
-        return f"<ol>{''.join(items)}</ol>"
+                sentence = _verdict_html(question, answer, outcome, question.is_right(answer, outcome))
+            items_html.append(f"<li><p>{markdown_html(question.text, inline=True)}</p><p>{sentence}</p></li>")
+        return f"<ol>{''.join(items_html)}</ol>"
 
     def _question_fields(self, question: Question) -> dict[str, Any]:
         answer = self.answer_of(question)
@@ -250,10 +255,10 @@ class LessonPanel(JSComponent):
             "unit": question.unit,
             "low": question.low,
             "high": question.high,
-            "words": "" if answer is None else f"You said: <b>{_words(question, answer)}</b>",
+            "words": "" if answer is None else f"You said: <b>{_answer_html(question, answer)}</b>",
         }
 
-    def _reveal(self, step: Step) -> dict[str, Any] | None:
+    def _reveal_fields(self, step: Step) -> dict[str, Any] | None:
         """Return the outcome and the answer for the browser; None if there is nothing to show."""
         question, outcome = step.ask, self.outcome
         html = markdown_html("\n\n".join(filter(None, [question.explain if question else "", step.reveal])))
@@ -261,29 +266,29 @@ class LessonPanel(JSComponent):
             return {"html": html} if html else None
         answer = self.answer_of(question)
         assert answer is not None  # `show` reveals nothing before the question is answered
-        right = question.is_right(answer, outcome)
+        is_right = question.is_right(answer, outcome)
         return {
-            "html": html, "verdict": _verdict(question, answer, outcome, right), "right": right,
+            "html": html, "verdict": _verdict_html(question, answer, outcome, is_right), "right": is_right,
             "kind": "drawn" if self._answer_drawn else question.kind, "said": answer, "was": outcome,
             "names": [option.words for option in question.options], "low": question.low, "high": question.high,
         }  # fmt: skip
 
 
-def _verdict(question: Question, answer: AnswerValue, outcome: AnswerValue, is_right: bool) -> str:
+def _verdict_html(question: Question, answer: AnswerValue, outcome: AnswerValue, is_right: bool) -> str:
     """Return a sentence on outcome and answer as HTML."""
-    answer_text, outcome_text = _words(question, answer), _words(question, outcome)
+    answer_text, outcome_text = _answer_html(question, answer), _answer_html(question, outcome)
     verdict_start = "It was" if question.kind in ("number", "sketch") else "What happened:"
     comparison = f"{'near what you said' if is_right else 'you said'}: {answer_text}"
     comparison = "as you said" if answer_text == outcome_text else comparison
     return f"{verdict_start} <b>{outcome_text}</b>{',' if is_right else ';'} {comparison}."
 
 
-def _words(question: Question, answer: AnswerValue) -> str:
+def _answer_html(question: Question, answer: AnswerValue) -> str:
     """Return an answer as HTML."""
-    parts = answer if isinstance(answer, tuple) else (answer,)
-    words = [
-        markdown_html(question.words_of(part), inline=True) if isinstance(part, str) else f"{part:.3g}"
-        for part in parts
+    values = answer if isinstance(answer, tuple) else (answer,)
+    value_texts = [
+        markdown_html(question.words_of(value), inline=True) if isinstance(value, str) else f"{value:.3g}"
+        for value in values
     ]
     unit = f" {safe(question.unit)}" if question.unit and question.kind == "number" else ""
-    return ", ".join(words) + unit
+    return ", ".join(value_texts) + unit

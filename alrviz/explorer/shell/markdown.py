@@ -51,14 +51,15 @@ def math(latex: str, *, block: bool = False) -> str:
     """
     if latex.count("{") != latex.count("}"):
         raise ValueError(f"unbalanced braces in {latex!r}")
-    source = _SPACE_AFTER_OPERATOR.sub(r"\1\\,", _SPACE_BEFORE_OPERATOR.sub(r"\\,", latex.replace(r"\phi", r"\varphi")))
-    mathml = convert(re.sub(r"\\(softmax|diag)\b", r"\\operatorname{\1}", source))
+    spaced_latex = _SPACE_BEFORE_OPERATOR.sub(r"\\,", latex.replace(r"\phi", r"\varphi"))
+    spaced_latex = _SPACE_AFTER_OPERATOR.sub(r"\1\\,", spaced_latex)
+    mathml = convert(re.sub(r"\\(softmax|diag)\b", r"\\operatorname{\1}", spaced_latex))
     if unknown := re.search(r"<mi>(\\\w+)", mathml):
         raise ValueError(f"unknown command {unknown[1]!r} in {latex!r}")
-    body = mathml[mathml.index(">") + 1 : mathml.rindex("</math>")]
-    note = f'<annotation encoding="application/x-tex">{escape(latex)}</annotation>'
+    formula_mathml = mathml[mathml.index(">") + 1 : mathml.rindex("</math>")]
+    source_annotation = f'<annotation encoding="application/x-tex">{escape(latex)}</annotation>'
     display_attribute = ' display="block"' if block else ""
-    return f"<math{display_attribute}><semantics>{body}{note}</semantics></math>"
+    return f"<math{display_attribute}><semantics>{formula_mathml}{source_annotation}</semantics></math>"
 
 
 class _FormulaChecker(HTMLParser):

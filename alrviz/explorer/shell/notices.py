@@ -84,15 +84,15 @@ class Notice:
         loading = self.session.table.loading
         self._bar.visible = self._cancel.visible = loading is not None
         self._close.visible = loading is None
-        text = self._words()
+        text = self._message_html()
         spoken_text, visible_text = (text, text) if loading is None else self._progress_html(loading)
         if loading is not None:
             self._show_share(loading.share)
         self._text.object, self.heard.object = visible_text, spoken_text
-        visible = bool(visible_text) and (loading is None or loading.seconds > ANNOUNCE_SECONDS)
-        if visible and not self.panel.objects:
+        is_visible = bool(visible_text) and (loading is None or loading.seconds > ANNOUNCE_SECONDS)
+        if is_visible and not self.panel.objects:
             self.panel[:] = [self._row]  # on most first screens there is nothing to say
-        self.panel.visible = visible
+        self.panel.visible = is_visible
         self.panel.styles = _ERROR_STYLE if self.session.problem is not None and loading is None else _PLAIN_STYLE
 
     def _show_share(self, share: float | None) -> None:
@@ -110,7 +110,8 @@ class Notice:
         spoken_html = f"<p>{title}</p>" if loading.seconds > ANNOUNCE_SECONDS else ""
         return spoken_html, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, loading.share)}</span></p>"
 
-    def _words(self) -> str:
+    def _message_html(self) -> str:
+        """Return the error, or the message and a request for the link's file; "" without any."""
         session = self.session
         if session.problem is not None:
             return problem_html(session.problem)

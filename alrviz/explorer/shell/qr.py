@@ -24,15 +24,15 @@ def qr_html(link: str, *, show_link: bool = True, max_height: str = "30vh") -> s
     show_link: whether the link is printed below. max_height: a CSS length.
     """
     try:
-        code = segno.make(link, error="m", micro=False)
+        qr_code = segno.make(link, error="m", micro=False)
     except segno.DataOverflowError:
         return _TOO_LONG
-    svg = code.svg_inline(omitsize=True, light="#fff", border=4)
+    svg = qr_code.svg_inline(omitsize=True, light="#fff", border=4)
     # By default a dialog with its text fits on a projector of 720 lines.
     style = f"max-width:min(100%,{max_height}); margin:0 auto"
     picture_html = f"<div role='img' aria-label='QR code of the link' style='{style}'>{svg}</div>"
-    words = f"<p class='quiet' style='overflow-wrap:anywhere; text-align:center'>{safe(link, 400)}</p>"
-    return picture_html + (words if show_link else "")
+    link_html = f"<p class='quiet' style='overflow-wrap:anywhere; text-align:center'>{safe(link, 400)}</p>"
+    return picture_html + (link_html if show_link else "")
 
 
 def page_url(path: str = "") -> str:

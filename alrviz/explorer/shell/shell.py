@@ -96,7 +96,7 @@ class Shell:
             return
         with pn.io.hold():  # one message, which is sent before the page is built
             self.frame.show_opening(slug)
-        pn.state.curdoc.add_timeout_callback(partial(self._open, slug), OPEN_DELAY_MS)
+        pn.state.curdoc.add_timeout_callback(partial(self._open_page, slug), OPEN_DELAY_MS)
 
     def _hide_front(self, slug: str) -> None:
         """Hide the page in front, because another one is requested."""
@@ -114,7 +114,7 @@ class Shell:
             self._hide_front(slug)  # no page may react while the session's parameters change
             rebuilt_pages = {slug, *self._views}
             for page_slug in rebuilt_pages:
-                self._close(page_slug)
+                self._close_page(page_slug)
             was_returning, self._is_returning = self._is_returning, True  # and no link is written meanwhile
             try:
                 self.session.link.open(state, message)
@@ -125,14 +125,14 @@ class Shell:
             self.show_page()
             self.write_link()
 
-    def _close(self, slug: str) -> None:
+    def _close_page(self, slug: str) -> None:
         """Close a page, and release all that it holds."""
         self.session.unsubscribe(slug)
         self.pages[slug].close()
         self._drawers.pop(slug, None)
         self._views.pop(slug, None)
 
-    def _open(self, slug: str) -> None:
+    def _open_page(self, slug: str) -> None:
         """Build and show the requested page, unless another one was requested meanwhile."""
         if slug != self._requested or self._front_slug:
             return
@@ -251,13 +251,13 @@ class Shell:
 
     def _return_to(self, search: str) -> None:
         """Show an earlier place of the browser's history."""
-        place, session = read_link(search), self.session
-        if self.lesson is not None and (place.lesson, place.step) != (session.lesson, session.step):
-            if not self.lesson.has_same_page(place.step):
+        earlier_state, session = read_link(search), self.session
+        if self.lesson is not None and (earlier_state.lesson, earlier_state.step) != (session.lesson, session.step):
+            if not self.lesson.has_same_page(earlier_state.step):
                 self.open_place(search)
                 return
-            session.step = place.step
-        session.link.visit(place)
+            session.step = earlier_state.step
+        session.link.visit(earlier_state)
 
     def write_link(self) -> None:
         """Write the session's link into the address bar, except while the table of that address is loading."""
@@ -274,8 +274,8 @@ def build(page_classes: Sequence[Any], dataset: Dataset | Upload | Stream | None
     request = getattr(getattr(pn.state.curdoc, "session_context", None), "request", None)
     http = getattr(request, "_request", None)
     cookies = pn.state.cookies if request is not None else {}
-    owner, new = visitor_ids.owner_of(cookies, getattr(http, "headers", {}))
-    if new and request is not None:
+    owner, is_new = visitor_ids.owner_of(cookies, getattr(http, "headers", {}))
+    if is_new and request is not None:
         visitor_ids.remember(request, owner)
     session = Session(owner=owner, served=dataset, served_from=path)
     if address := getattr(http, "remote_ip", ""):
@@ -314,10 +314,10 @@ def open_link(
     except AlrvizError as error:
         error_message = f"The lesson cannot be opened: {error}"
     if lesson is not None:
-        step = min(state.step, len(lesson.steps))
+        step_number = min(state.step, len(lesson.steps))
         if state == State(lesson=state.lesson, step=state.step):
-            search = lesson.steps[step - 1].link
-        state = read_link(search).replace(lesson=lesson.id, step=step)
+            search = lesson.steps[step_number - 1].link
+        state = read_link(search).replace(lesson=lesson.id, step=step_number)
     state, problems = check_link(search, state, {**choices(state.page), "lesson": library.names()})
     return state, error_message or link_message(problems), lesson
 

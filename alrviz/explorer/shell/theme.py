@@ -187,9 +187,9 @@ def button(label: str, on_press: Callable[[], object], **params: object) -> pmui
     return widget
 
 
-def card(*parts: Viewable, **params: object) -> pn.Column:
+def card(*contents: Viewable, **params: object) -> pn.Column:
     """Return a card (a sheet of paper on the page) with these parts below each other. params: of Panel's Column."""
-    return pn.Column(*parts, **{"styles": CARD, "sizing_mode": "stretch_width", "margin": 0, **params})
+    return pn.Column(*contents, **{"styles": CARD, "sizing_mode": "stretch_width", "margin": 0, **params})
 
 
 _HEAD_SCRIPT = asset("theme.js")

@@ -23,7 +23,7 @@ class PlainPage(RequestHandler):
 
 def address_without(request: HTTPServerRequest, *names: str) -> str:
     """Return the address of a request without some arguments; relative, because a proxy may use another path."""
-    pairs = [(name, value) for name, values in request.arguments.items() if name not in names for value in values]
-    query = urlencode(pairs)
+    arguments = [(name, value) for name, values in request.arguments.items() if name not in names for value in values]
+    query = urlencode(arguments)
     # With "./", because a last part such as "javascript:..." would be an absolute address.
     return "./" + quote(request.path.rpartition("/")[2], safe="%") + (f"?{query}" if query else "")

@@ -58,20 +58,21 @@ class ClassFeed(RaceFeed):
             self.is_ended = True
             return ENDED_MESSAGE
         self.token = room.race
-        line = super().pull() if room.race else b""
+        json_lines = super().pull() if room.race else b""
         if self.is_ended:  # phones show the last picture until there is another race
-            self.is_ended, line = False, b""
+            self.is_ended, json_lines = False, b""
         if room.version != self._version:
             self._version = room.version
-            line += _question_message(room)
-        return line
+            json_lines += _question_message(room)
+        return json_lines
 
 
 def _question_message(room: Classroom) -> bytes:
+    """Return the class's question as a JSON line for phones."""
     message = room.phone_message()
     if room.round is not None:  # the teacher's words are Markdown
         message["text"] = markdown_html(message["text"], inline=True)
-        message["options"] = [[value, markdown_html(words, inline=True)] for value, words in message["options"]]
+        message["options"] = [[value, markdown_html(text, inline=True)] for value, text in message["options"]]
     return to_json({"class": message}).encode() + b"\n"
 
 
@@ -115,7 +116,7 @@ class ClassPage(_ClassHandler):
             self.set_status(404)
         else:
             _keep_cookie(self)
-        self.write_page(_page())
+        self.write_page(_page_bytes())
 
 
 class ClassStream(_ClassHandler, EventStream):
@@ -172,8 +173,9 @@ class ClassVote(_ClassHandler):
         """
         try:
             room, student = self.authenticate(secret)
-            answer = _parse_answer(self._body)
-            room.vote(student, answer["round"], answer.get("answer"), answer.get("note") or "", self.address)
+            answer_fields = _parse_answer(self._body)
+            note = answer_fields.get("note") or ""
+            room.vote(student, answer_fields["round"], answer_fields.get("answer"), note, self.address)
         except ClassRefused as refusal:
             self._refuse(refusal)
             return
@@ -189,12 +191,12 @@ class ClassVote(_ClassHandler):
 def _parse_answer(body: bytes) -> dict[str, Any]:
     """Return the fields of a phone's answer; raise `ClassRefused` if they are malformed."""
     try:
-        answer = json.loads(body)
+        answer_fields = json.loads(body)
     except (ValueError, RecursionError):
-        answer = None
-    if not isinstance(answer, dict) or type(answer.get("round")) is not int:
+        answer_fields = None
+    if not isinstance(answer_fields, dict) or type(answer_fields.get("round")) is not int:
         raise ClassRefused(400, "That is no answer: expected JSON with round, answer and note.")
-    return answer
+    return answer_fields
 
 
 class ClassCode(PlainPage):
@@ -234,7 +236,7 @@ class ClassCode(PlainPage):
 
 
 @cache
-def _page() -> bytes:
+def _page_bytes() -> bytes:
     section = f"<style>{asset('questions.css')}</style>{asset('class_page.html', __package__)}"
     return live_html("Class", section, asset("questions.js") + asset("class_page.js", __package__)).encode()
 

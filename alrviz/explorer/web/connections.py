@@ -76,6 +76,7 @@ def stated_proxies(environment: Mapping[str, str] = os.environ) -> Networks:
 
 
 def _is_within(address: str, networks: Networks) -> bool:
+    """Return whether an IP address is in one of the networks; False for an invalid address."""
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -97,8 +98,8 @@ def forward_client(headers: HTTPHeaders, peer: str, proxies: Networks) -> None:
     protocol = headers.get(_FORWARDED_PROTO, "") if _is_within(peer, proxies) else ""
     for name in _FORWARDING_HEADERS:
         headers.pop(name, None)
-    candidates = [text.strip() for text in reversed(forwarded.split(",")) if text.strip()]
-    client = next((text for text in candidates if not _is_within(text, proxies)), "")
+    addresses = [address.strip() for address in reversed(forwarded.split(",")) if address.strip()]
+    client = next((address for address in addresses if not _is_within(address, proxies)), "")
     if client:
         headers[_FORWARDED_FOR] = client
     elif is_forwarded:
@@ -132,6 +133,9 @@ class ConnectionTable:
     Args:
         limit: connections open at once.
         proxies: whose addresses have no limit of their own.
+
+    Attributes:
+        per_peer: connections open at once from one address.
     """
 
     def __init__(self, limit: int, proxies: Networks):
@@ -184,6 +188,7 @@ class ConnectionTable:
             self._open.pop(peer, None)
 
     def _close_longest_waiting(self, peer: str) -> bool:
+        """Close the idle connection of an address that has waited longest; return whether there was one."""
         stream = next(iter(self._idle.get(peer, ())), None)
         if stream is None:
             return False
@@ -257,9 +262,9 @@ def limit_connections(server: HTTPServer, loop: IOLoop, proxies: Networks) -> Co
     server.handle_stream = admit  # type: ignore[method-assign]
     server.start_request = begin_request  # type: ignore[method-assign, assignment]
     server.on_close = end  # type: ignore[method-assign, assignment]
-    for number, listener in server._sockets.items():
-        server._handlers[number]()
-        server._handlers[number] = _accept_with_pause(listener, loop, server._handle_connection, table)
+    for file_number, listener in server._sockets.items():
+        server._handlers[file_number]()
+        server._handlers[file_number] = _accept_with_pause(listener, loop, server._handle_connection, table)
     return table
 
 

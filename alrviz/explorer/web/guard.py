@@ -76,8 +76,8 @@ def protect(server: BaseServer, token: str | None = None) -> None:
         limit_lines()
         limit_connections(server._http, server.io_loop, stated_proxies() if server._http.xheaders else [])
         _protect_pages(application, os.environ.get(TOKEN_VARIABLE, "") if token is None else token)
-    elif token is not None and token != (first := application.settings.get(_TOKEN_SETTING, "")):
-        if first:
+    elif token is not None and token != (server_token := application.settings.get(_TOKEN_SETTING, "")):
+        if server_token:
             _log.warning("The token of a later call of protect() is ignored: this server has one")
         else:
             _ask_token(application, token)

@@ -62,15 +62,16 @@ def _names_explorer(handler: Handler) -> bool:
     if isinstance(handler, CodeHandler):
         source = handler._runner.source or ""
         return "alrviz" in source and "explorer" in source
-    modules = (getattr(function, "__module__", "") or "" for function in _functions(getattr(handler, "_func", None)))
+    functions = _page_functions(getattr(handler, "_func", None))
+    modules = (getattr(function, "__module__", "") or "" for function in functions)
     return any(module.startswith("alrviz.explorer") for module in modules)
 
 
-def _functions(function: Any) -> Iterator[Any]:
+def _page_functions(function: Any) -> Iterator[Any]:
     """Yield the functions that make a page; Panel wraps that of `pn.serve` in partial calls."""
     if isinstance(function, partial):
         for part in (function.func, *function.args):
-            yield from _functions(part)
+            yield from _page_functions(part)
     elif callable(function):
         yield function
 

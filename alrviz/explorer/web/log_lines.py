@@ -24,7 +24,7 @@ def redact(text: str) -> str:
     return _SECRET.sub(r"\1...", _QUERY.sub(r"\1?...", text))
 
 
-def _cut(text: str, limit: int) -> str:
+def _cut_middle(text: str, limit: int) -> str:
     """Return the beginning and the end of a long text."""
     half = limit // 2
     return text if len(text) <= limit else f"{text[:half]} [...{len(text) - 2 * half:,} characters...] {text[-half:]}"
@@ -47,22 +47,23 @@ class LineLimit(logging.Filter):
         return bool(is_written)
 
     def _shorten(self, record: logging.LogRecord) -> bool:
+        """Shorten and redact a record; return False if it exceeds the rate of its source line."""
         source_place = f"{record.pathname}:{record.lineno}"
         if self._limit.seconds_to_wait(source_place):
             self._n_dropped[source_place] = self._n_dropped.get(source_place, 0) + 1
             return False
         self._limit.count_attempt(source_place)
         try:
-            text = record.getMessage()
+            message = record.getMessage()
         except Exception:  # the handler reports a format that does not match its arguments
             return True
         n_dropped = self._n_dropped.pop(source_place, 0)
-        note = f" ({n_dropped:,} lines like it were left out)" if n_dropped else ""
-        record.msg, record.args = redact(_cut(text, MAX_LINE_CHARS)) + note, ()
+        dropped_note = f" ({n_dropped:,} lines like it were left out)" if n_dropped else ""
+        record.msg, record.args = redact(_cut_middle(message, MAX_LINE_CHARS)) + dropped_note, ()
         if record.exc_info and not record.exc_text:
             record.exc_text = self._format_trace(record.exc_info)
         if record.exc_text:
-            record.exc_text = redact(_cut(record.exc_text, MAX_TRACE_CHARS))
+            record.exc_text = redact(_cut_middle(record.exc_text, MAX_TRACE_CHARS))
         return True
 
 

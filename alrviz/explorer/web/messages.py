@@ -64,7 +64,7 @@ class BoundedReceiver(Receiver):
 
     def __init__(self) -> None:
         super().__init__(Protocol())
-        self._clear()
+        self._reset_counts()
 
     @property
     def pending(self) -> bool:
@@ -89,11 +89,11 @@ class BoundedReceiver(Receiver):
         except Exception as error:  # for malformed fragments Bokeh raises exceptions of any kind
             raise MessageRefused(f"no message ({type(error).__name__})") from None
         if message is not None:
-            self._clear()
+            self._reset_counts()
             check_content(message)
         return message
 
-    def _clear(self) -> None:
+    def _reset_counts(self) -> None:
         self._n_bytes = self._n_fragments = 0
 
 
@@ -135,6 +135,7 @@ def check_content(message: Message[Any]) -> None:
 
 
 def _check_mapping(value: dict[str, Any]) -> None:
+    """Refuse packed bytes, and arrays of dtypes that no page sends. value: of the message's JSON."""
     kind = value.get("type")
     if kind == "bytes" and not isinstance(value.get("data"), dict):
         raise MessageRefused("packed bytes")  # a page's browser sends bytes as buffers
@@ -151,7 +152,7 @@ class _StoredValues:
     """Counts the bytes that browsers have stored in the properties of a session's models."""
 
     def __init__(self) -> None:
-        self._sizes: dict[tuple[str, str], int] = {}
+        self._bytes_by_property: dict[tuple[str, str], int] = {}
         self._total = 0
 
     def store(self, event: dict[str, Any], n_buffer_bytes: int, document: Document) -> None:
@@ -161,37 +162,38 @@ class _StoredValues:
         """
         model = event.get("model")
         key = (str(model.get("id")) if isinstance(model, dict) else "", str(event.get("attr")))
-        size = _size({name: value for name, value in event.items() if name != "model"}) + n_buffer_bytes
+        n_bytes = _json_bytes({name: value for name, value in event.items() if name != "model"}) + n_buffer_bytes
         if event["kind"] in ("ColumnsStreamed", "ColumnsPatched"):  # these add to the stored value
-            size += self._sizes.get(key, 0)
-        self._set(key, size if size > SMALL_VALUE_BYTES else 0)
+            n_bytes += self._bytes_by_property.get(key, 0)
+        self._set_bytes(key, n_bytes if n_bytes > SMALL_VALUE_BYTES else 0)
         if self._total > MAX_STORED_BYTES:
-            for stored_key in list(self._sizes):
+            for stored_key in list(self._bytes_by_property):
                 if document.get_model_by_id(ID(stored_key[0])) is None:
-                    self._set(stored_key, 0)
+                    self._set_bytes(stored_key, 0)
         if self._total > MAX_STORED_BYTES:
             raise MessageRefused("more values than a session may store")
 
-    def _set(self, key: tuple[str, str], size: int) -> None:
-        self._total += size - self._sizes.pop(key, 0)
-        if size:
-            self._sizes[key] = size
+    def _set_bytes(self, key: tuple[str, str], n_bytes: int) -> None:
+        """Set the bytes of a property; 0 forgets it. key: id of the model, name of the property."""
+        self._total += n_bytes - self._bytes_by_property.pop(key, 0)
+        if n_bytes:
+            self._bytes_by_property[key] = n_bytes
 
 
-def _size(value: Any) -> int:
+def _json_bytes(value: Any) -> int:
     """Return about how many bytes a decoded JSON value takes."""
-    size, stack = 0, [value]
+    n_bytes, stack = 0, [value]
     while stack:
         item = stack.pop()
         if isinstance(item, dict):
-            size += 64 + sum(map(len, item)) + (NEW_MODEL_BYTES if item.get("type") == "object" else 0)
+            n_bytes += 64 + sum(map(len, item)) + (NEW_MODEL_BYTES if item.get("type") == "object" else 0)
             stack += item.values()
         elif isinstance(item, list):
-            size += 8 * len(item)
+            n_bytes += 8 * len(item)
             stack += item
         else:
-            size += len(item) if isinstance(item, str) else 8
-    return size
+            n_bytes += len(item) if isinstance(item, str) else 8
+    return n_bytes
 
 
 _stored: "weakref.WeakKeyDictionary[ServerSession, _StoredValues]" = weakref.WeakKeyDictionary()
@@ -214,7 +216,7 @@ class MessageHandler:
         if message.msgtype == "SERVER-INFO-REQ":
             return connection.protocol.create("SERVER-INFO-REPLY", id)
         if message.msgtype == "PULL-DOC-REQ":
-            _count(self._documents, "the document is asked for too often")
+            _count_attempt(self._documents, "the document is asked for too often")
             return await ServerSession.pull(message, connection)
         stored = _stored.setdefault(connection.session, _StoredValues())
         n_buffer_bytes = sum(len(buffer.data) for buffer in message.buffers)
@@ -225,17 +227,19 @@ class MessageHandler:
         try:
             return await ServerSession.patch(message, connection)
         except Exception as error:  # from a property that refuses a value, or from a bug in a callback
-            _count(self._failures, "too many messages fail")
+            _count_attempt(self._failures, "too many messages fail")
             # The error's own text may quote the value, which may be a password or a row of a table.
-            words = f"{type(error).__name__} ({_property_names(message, connection.session.document)})"
-            words = words[:MAX_REASON_CHARS]
+            error_summary = f"{type(error).__name__} ({_property_names(message, connection.session.document)})"
+            error_summary = error_summary[:MAX_REASON_CHARS]
             redacted = RuntimeError("its text is left out").with_traceback(error.__traceback__)
             trace = redacted if _in_our_code(error) else None  # a traceback within Bokeh helps nobody
-            _log.warning("A message of a page could not be applied: %s", words, exc_info=trace)
-        return connection.protocol.create("ERROR", id, words)  # not in the except block: Bokeh would add the traceback
+            _log.warning("A message of a page could not be applied: %s", error_summary, exc_info=trace)
+        # Not in the except block: Bokeh would add the traceback.
+        return connection.protocol.create("ERROR", id, error_summary)
 
 
-def _count(limit: RateLimit, reason: str) -> None:
+def _count_attempt(limit: RateLimit, reason: str) -> None:
+    """Count an attempt; beyond the rate raise `MessageRefused` with the reason."""
     if limit.seconds_to_wait(""):
         raise MessageRefused(reason)
     limit.count_attempt("")

@@ -128,6 +128,7 @@ class PageServer:
         return sum(session.connection_count for session in self._context.sessions if session.id == id)
 
     async def _build(self, id: ID, token: str, request: HTTPServerRequest, is_known: bool) -> bool:
+        """Build the session of a token when its turn comes; return False if too many wait at its address."""
         pending = self._pending[id]
         try:
             if not await self.queue.enter(request.remote_ip or "", is_known, id):
@@ -232,8 +233,8 @@ class _Page(_PageHandler, DocHandler):
     def _hand_out(self, html_before: str, html_after: str) -> None:
         """Answer with the HTML and the token of a session not built yet."""
         application, payload = self.application, self._generate_token_payload()
-        owner, new = visitor_ids.owner_of(payload["cookies"], self.request.headers)
-        if new:  # into the token, from which the session gets it
+        owner, is_new = visitor_ids.owner_of(payload["cookies"], self.request.headers)
+        if is_new:  # into the token, from which the session gets it
             payload["cookies"][visitor_ids.COOKIE] = owner
             self.add_header("Set-Cookie", visitor_ids.cookie_text(owner, secure=self.request.protocol == "https"))
         id = generate_session_id(secret_key=application.secret_key, signed=application.sign_sessions)
@@ -264,8 +265,8 @@ class _Place(_SessionHandler):
     def get(self) -> None:
         """Answer with `{"place": from 1, or 0 if the session does not wait, "seconds": estimated}`."""
         if token := self.token():
-            place, seconds = self._page_server.queue.place(get_session_id(token))
-            self.write({"place": place, "seconds": round(seconds)})
+            queue_place, seconds = self._page_server.queue.place(get_session_id(token))
+            self.write({"place": queue_place, "seconds": round(seconds)})
 
 
 class _NewSession(_SessionHandler):

@@ -62,8 +62,8 @@ class RaceFeed:
         if limit != reader.limit:
             reader.end_at(limit)
         is_over = has_ended and (not reader.cut or race.stopped_at == limit)
-        steps = [len(racer) for racer in reader.racers]
-        status = (is_over, entry.phase, entry.activity, entry.note, entry.rest_reason, steps)
+        n_steps_by_racer = [len(racer) for racer in reader.racers]
+        status = (is_over, entry.phase, entry.activity, entry.note, entry.rest_reason, n_steps_by_racer)
         if status == self._status and not is_scored:
             return b""
         self._status = status
@@ -72,10 +72,11 @@ class RaceFeed:
         reader.move(reader.last)
         film = race_film(reader, by=entry.server_words or "its owner", max_steps=MAX_FILM_STEPS, has_ended=is_over)
         n_settled = min((len(racer) - 1 for racer in unfinished_racers), default=reader.last)
-        return self._delta.tell(film, n_settled, _words(entry, is_over))
+        return self._delta.tell(film, n_settled, _state_sentence(entry, is_over))
 
 
-def _words(entry: Entry, is_over: bool) -> str:
+def _state_sentence(entry: Entry, is_over: bool) -> str:
+    """Return the state of a race as a sentence for its spectators. is_over: whether they have seen its end."""
     if is_over:
         return "The race is over."
     if entry.rest_reason == "away":

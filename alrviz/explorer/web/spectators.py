@@ -78,7 +78,7 @@ class RacePage(SecretHandler):
         """Respond with the page; with status 404 if the link is invalid."""
         if not is_id(secret) or self.registry.find_by_token(secret) is None:
             self.set_status(404)
-        self.write_page(_page())
+        self.write_page(_page_bytes())
 
 
 class EventStream(SecretHandler):
@@ -117,7 +117,7 @@ class EventStream(SecretHandler):
         """End the stream: the reader has left."""
         self.close_event.set()
 
-    def send(self, line: bytes, full_events: Callable[[], bytes]) -> None:
+    def send(self, events: bytes, full_events: Callable[[], bytes]) -> None:
         """Send events, as bytes, unless the reader is still receiving earlier ones.
 
         full_events: returns the complete message, which is sent instead after events that the reader has missed.
@@ -127,7 +127,7 @@ class EventStream(SecretHandler):
             if self.missed_ticks > SILENT_TICKS:
                 self.close_event.set()
             return
-        self.write(full_events() if self.missed_ticks else line)
+        self.write(full_events() if self.missed_ticks else events)
         self.missed_ticks = 0
         self._pending_write = self.flush()
 
@@ -159,28 +159,30 @@ class Spectators:
         self.readers.add(reader)
         reader.send(format_events(self._feed.full_message), lambda: b"")
         if self._task is None:
-            self._task = asyncio.ensure_future(self._run())
+            self._task = asyncio.ensure_future(self._broadcast())
 
-    async def _run(self) -> None:
+    async def _broadcast(self) -> None:
+        """Send the feed's changes to all readers every tick, and a heartbeat when it is silent."""
         silent_ticks = 0
         try:
             while self.readers and not self._feed.is_ended:
                 await asyncio.sleep(TICK_SECONDS)
                 self.readers = {reader for reader in self.readers if not reader.close_event.is_set()}
-                line = format_events(self._feed.pull()) if self.readers else b""
-                silent_ticks = 0 if line else silent_ticks + 1
+                events = format_events(self._feed.pull()) if self.readers else b""
+                silent_ticks = 0 if events else silent_ticks + 1
                 if silent_ticks >= HEARTBEAT_TICKS:
-                    silent_ticks, line = 0, b":\n\n"
-                await self._send_all(line)
+                    silent_ticks, events = 0, b":\n\n"
+                await self._send_all(events)
         finally:
             self._task = None
             for reader in self.readers:  # the link has ended, or an error occurred: their browsers reconnect
                 reader.close_event.set()
 
-    async def _send_all(self, line: bytes) -> None:
+    async def _send_all(self, events: bytes) -> None:
+        """Send server-sent events to all readers, with a pause after every few."""
         for number, reader in enumerate(list(self.readers)):
-            if (line or reader.missed_ticks) and not reader.close_event.is_set():  # some close during the pauses
-                reader.send(line, lambda: line if self._feed.is_ended else format_events(self._feed.full_message))
+            if (events or reader.missed_ticks) and not reader.close_event.is_set():  # some close during the pauses
+                reader.send(events, lambda: events if self._feed.is_ended else format_events(self._feed.full_message))
             if number % WRITES_PER_TURN == WRITES_PER_TURN - 1:
                 await asyncio.sleep(0)
 
@@ -195,7 +197,7 @@ def _spectators_of(registry: Registry, secret: str, feed: Callable[[], RaceFeed]
 
 
 @cache
-def _page() -> bytes:
+def _page_bytes() -> bytes:
     return live_html("A race").encode()
 
 

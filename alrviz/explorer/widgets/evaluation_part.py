@@ -106,8 +106,8 @@ class EvaluationPart:
         self.view = EvaluationView(dark=self._session.dark, wake=self._session.wake)
         self._session.subscribe(lambda _: self.view.param.update(dark=self._session.dark), "dark", self._slug)
         self.choice = pmui.Select(label="Evaluate", options=[], width=320, size="small", margin=(0, 12, 0, 0))
-        self.choice.param.watch(lambda event: self._turn(event.new), "value")
-        self.start = button("Evaluate", self._work, icon="fact_check", variant="contained", visible=False)
+        self.choice.param.watch(lambda event: self._choose_model(event.new), "value")
+        self.start = button("Evaluate", self._start_evaluation, icon="fact_check", variant="contained", visible=False)
         self.report = SaveButton(
             self._report_job, label="Report (HTML)", filename="alrviz-report.html", icon="description", visible=False,
             description="Report (HTML): save one page for others about the model, its important columns and its "
@@ -132,7 +132,7 @@ class EvaluationPart:
         if self.view.evaluation is None or self._evaluated != (self._key, self._choice):
             self._begin()
 
-    def _turn(self, name: str | None) -> None:
+    def _choose_model(self, name: str | None) -> None:
         if not self._setting and name is not None:
             self._choice = name
             self._begin()
@@ -148,9 +148,10 @@ class EvaluationPart:
         if model.cost:
             self.view.tell(f"<span class='quiet'>The evaluation takes {safe(model.cost, 120)}.</span>")
         else:
-            self._work()
+            self._start_evaluation()
 
-    def _work(self) -> None:
+    def _start_evaluation(self) -> None:
+        """Evaluate the chosen model on a thread."""
         model, key = self._models[self._choice], (self._key, self._choice)
         self.start.visible, self._activity = False, "evaluating"
 
@@ -163,16 +164,16 @@ class EvaluationPart:
             self._evaluated = key
             self.view.watch(evaluation, model.origin, model.recipes)
 
-        self._tasks.start(EVALUATION_TASK, work, finish, self._show_failure, self._look)
-        self._look()
+        self._tasks.start(EVALUATION_TASK, work, finish, self._show_failure, self._show_activity)
+        self._show_activity()
 
     # -- the report ------------------------------------------------------------------------------------------------
 
     def _report_job(self) -> dict[str, Any] | None:
         """Return the report as a file to save; start computing it first if there is none."""
         if self._report_html is not None:
-            data = base64.b64encode(self._report_html.encode()).decode("ascii")
-            return {"kind": "file", "type": "text/html", "data": data}
+            base64_text = base64.b64encode(self._report_html.encode()).decode("ascii")
+            return {"kind": "file", "type": "text/html", "data": base64_text}
         make_facts = self._models[self._choice].report
         assert make_facts is not None
 
@@ -194,10 +195,10 @@ class EvaluationPart:
         self._tasks.start(REPORT_TASK, work, finish, fail)
         return None
 
-    def _look(self) -> None:
-        text = f"<span class='quiet'>{safe(self._activity, 120)} &hellip;</span>"
-        if self.view.sentence.object != text:
-            self.view.tell(text)
+    def _show_activity(self) -> None:
+        activity_html = f"<span class='quiet'>{safe(self._activity, 120)} &hellip;</span>"
+        if self.view.sentence.object != activity_html:
+            self.view.tell(activity_html)
 
     def _show_failure(self, error: Exception) -> None:
         self.view.tell(f"<span class='bad'>The model cannot be evaluated: {safe(error_text(error), 600)}</span>")
@@ -212,12 +213,12 @@ def fold_evaluations(study: Study) -> dict[str, EvaluableModel]:
 
         return report_facts(dataset, make_estimator(recipe), holdout=holdout, stop=stop, tell=tell)
 
-    seconds: dict[tuple[int, str], list[float]] = {}
+    seconds_by_task: dict[tuple[int, str], list[float]] = {}
     for task, result in study.results():
         if task.kind == "fold" and not result.failed:
-            seconds.setdefault((task.racer, task.data_hash), []).append(result.rows[0]["train_seconds"])
+            seconds_by_task.setdefault((task.racer, task.data_hash), []).append(result.rows[0]["train_seconds"])
     models = {}
-    for (racer, data_hash), train_seconds in sorted(seconds.items(), key=lambda item: item[0][0]):
+    for (racer, data_hash), train_seconds in sorted(seconds_by_task.items(), key=lambda item: item[0][0]):
         dataset, folds = study.datasets[data_hash], study.tasks[-1].split.folds
         name = study.names[racer] + (f" on {dataset.name}" if len(study.datasets) > 1 else "")
 

@@ -76,8 +76,10 @@ class FittedModel:
     @property
     def rows_text(self) -> str:
         """The numbers of training and test rows, in words."""
-        rows, total = self.n_rows, self.dataset.n_rows
-        return f"{rows:,} of {total:,} rows ({total - rows:,} are test rows)" if rows < total else f"all {rows:,} rows"
+        n_total = self.dataset.n_rows
+        if self.n_rows >= n_total:
+            return f"all {self.n_rows:,} rows"
+        return f"{self.n_rows:,} of {n_total:,} rows ({n_total - self.n_rows:,} are test rows)"
 
 
 def models_of_race(race: Any) -> dict[int, FittedModel]:
@@ -91,18 +93,19 @@ def models_of_race(race: Any) -> dict[int, FittedModel]:
 
 
 def _model_of_run(name: str, run: Any) -> FittedModel:
+    """Return a finished run as a model. name: its name on the page."""
     from alrviz.studies.protocols.evaluate import evaluate
     from alrviz.studies.protocols.report_facts import report_of_run
 
     dataset = run.dataset
-    rows = round(run.trace.rows) if run.encoded is None else len(run.encoded.y)
+    n_rows = round(run.trace.rows) if run.encoded is None else len(run.encoded.y)
     columns = getattr(getattr(run.model, "features", None), "columns", ())
-    size = int(run.tables.counts.size) if run.tables is not None else sum(len(column.values) for column in columns)
+    n_numbers = int(run.tables.counts.size) if run.tables is not None else sum(len(column.values) for column in columns)
     evaluable = EvaluableModel(
         lambda stop, tell: evaluate(run), _provenance(dataset, run.recipe.seed), [run.recipe],
         report=None if isinstance(dataset, Stream) else lambda stop, tell: report_of_run(run, stop, tell),
     )  # fmt: skip
-    return FittedModel(name, (run.recipe,), dataset, rows, size, lambda: estimator_of(run), evaluable)
+    return FittedModel(name, (run.recipe,), dataset, n_rows, n_numbers, lambda: estimator_of(run), evaluable)
 
 
 def model_of_peer(name: str, classifier: Any, dataset: Dataset, n_rows: int, holdout: float, seed: int) -> FittedModel:
@@ -118,12 +121,12 @@ def model_of_peer(name: str, classifier: Any, dataset: Dataset, n_rows: int, hol
         lambda stop, tell: evaluate_split(classifier, dataset, split_table(dataset, holdout, seed)),
         _provenance(dataset, seed) | {"model": name},
     )
-    size, recipes, exportable = 0, (Recipe("lr"),), getattr(classifier, "_family", "") in EXPORTABLE_FAMILIES
+    n_numbers, recipes, exportable = 0, (Recipe("lr"),), getattr(classifier, "_family", "") in EXPORTABLE_FAMILIES
     if exportable:
         recipes = (classifier.to_recipe(),)
         counts = classifier.counts_ if recipes[0].definition.shows_weights else classifier.tables_.counts
-        size = int(counts.size)
-    return FittedModel(name, recipes, dataset, n_rows, size, make, evaluable, exportable)
+        n_numbers = int(counts.size)
+    return FittedModel(name, recipes, dataset, n_rows, n_numbers, make, evaluable, exportable)
 
 
 def _provenance(dataset: Any, seed: int) -> dict[str, Any]:
@@ -182,10 +185,11 @@ class ExportModel:
             race_or_model = None
         if race_or_model is not self._race_or_model:
             self._race_or_model = race_or_model
-            self._offer()
+            self._offer_models()
         return self.folded is not None and self.strip.pump()
 
-    def _offer(self) -> None:
+    def _offer_models(self) -> None:
+        """Offer the models of the race shown, or the one model, for evaluation and export."""
         offered = self._race_or_model
         self._models = (
             {} if offered is None else {0: offered} if isinstance(offered, FittedModel) else models_of_race(offered)
@@ -202,40 +206,42 @@ class ExportModel:
         self._on_choice()
 
     @property
-    def _model(self) -> FittedModel:
+    def _chosen_model(self) -> FittedModel:
         return self._models[self.racer.value]
 
     def _on_choice(self) -> None:
         self._classifier, self._predictions = None, ""
         self._tasks.cancel("predict")
         self.predicted.visible = False
-        model = self._model
-        small = model.size <= MAX_NUMBERS
+        model = self._chosen_model
+        is_small = model.size <= MAX_NUMBERS
         for button in (self.zipped, self.pickled):
-            button.visible = small
-        for part in (self.weights, self.dialect, self.sql):
-            part.visible = small and model.recipes[0].definition.shows_weights
-        hint = f"This model has {model.size:,} numbers, too many to save from this page: the script behind Python fits "
-        hint += "it, and <code>alrviz.save_model(model, 'model.zip')</code> saves it"
-        say(self.status, f"<p>{f'Fitted on {model.rows_text}' if small else hint}.</p>")
+            button.visible = is_small
+        for control in (self.weights, self.dialect, self.sql):
+            control.visible = is_small and model.recipes[0].definition.shows_weights
+        too_large_text = (
+            f"This model has {model.size:,} numbers, too many to save from this page: the script behind Python fits "
+            "it, and <code>alrviz.save_model(model, 'model.zip')</code> saves it"
+        )
+        say(self.status, f"<p>{f'Fitted on {model.rows_text}' if is_small else too_large_text}.</p>")
 
     def _classifier_of_choice(self) -> RecipeClassifier:
         if self._classifier is None:
-            self._classifier = self._model.make()
+            self._classifier = self._chosen_model.make()
         return self._classifier
 
     # ---- files -------------------------------------------------------------------------------------------------
 
     def _zip(self) -> bytes:
         file = io.BytesIO()
-        save_model(self._classifier_of_choice(), file, dataset=self._model.dataset)
+        save_model(self._classifier_of_choice(), file, dataset=self._chosen_model.dataset)
         return file.getvalue()
 
     def _sql(self) -> bytes:
         from alrviz.estimators.model_sql import save_sql
 
         file = io.BytesIO()
-        save_sql(self._classifier_of_choice(), file, self.dialect.value, dataset=self._model.dataset)
+        save_sql(self._classifier_of_choice(), file, self.dialect.value, dataset=self._chosen_model.dataset)
         return file.getvalue()
 
     def _joblib(self) -> bytes:
@@ -244,8 +250,8 @@ class ExportModel:
         return file.getvalue()
 
     def _weights(self) -> str:
-        origin = race_provenance(self._model, __version__) | {"fitted on": self._model.rows_text}
-        return weights_csv(self._classifier_of_choice(), origin, self._model.recipes)
+        origin = race_provenance(self._chosen_model, __version__) | {"fitted on": self._chosen_model.rows_text}
+        return weights_csv(self._classifier_of_choice(), origin, self._chosen_model.recipes)
 
     # ---- new rows ----------------------------------------------------------------------------------------------
 
@@ -254,7 +260,8 @@ class ExportModel:
         self.predicted.visible = False
         say(self.status, f"<p class='quiet'>predicting {safe(safe_name(name), 60)} &hellip;</p>")
         limits = self._session.registry.limits.table()
-        model, classifier = self._model, self._classifier  # read now: the choice may change while the thread works
+        # Read now: the choice may change while the thread works.
+        model, classifier = self._chosen_model, self._classifier
 
         def work(stop: StopToken) -> tuple[pd.DataFrame, pd.DataFrame, str, tuple[str, ...]]:
             from alrviz.estimators.predict_table import predict_with_notes, predictions_csv
@@ -267,7 +274,7 @@ class ExportModel:
             return predictions, exported, predictions_csv(exported), notes
 
         def finish(result: tuple[pd.DataFrame, pd.DataFrame, str, tuple[str, ...]]) -> None:
-            self._show(result[1:])
+            self._show_predictions(result[1:])
             self._offer_file(f"rows of {safe_name(name)}", result[0], model)
 
         self._tasks.start("predict", work, finish, self._show_error)
@@ -287,11 +294,12 @@ class ExportModel:
     def _show_error(self, error: Exception) -> None:
         say(self.status, f"<p class='bad'>{safe(error_text(error), 600)}</p>")
 
-    def _show(self, result: tuple[pd.DataFrame, str, tuple[str, ...]]) -> None:
+    def _show_predictions(self, result: tuple[pd.DataFrame, str, tuple[str, ...]]) -> None:
+        """Show the first rows. result: of `_predict_file`: predictions, their CSV, and notes."""
         frame, self._predictions, notes = result
         self.predicted.visible = True
         n_unseen = int((frame["unseen"] != "").sum())
-        rows = (map(_cell, row) for row in frame.head(MAX_PREVIEW_ROWS).itertuples(index=False))
+        rows = (map(_cell_html, row) for row in frame.head(MAX_PREVIEW_ROWS).itertuples(index=False))
         suffix = f"; the first {MAX_PREVIEW_ROWS}:" if len(frame) > MAX_PREVIEW_ROWS else ":"
         say(
             self.status,
@@ -301,5 +309,5 @@ class ExportModel:
         )
 
 
-def _cell(value: object) -> str:
+def _cell_html(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else safe(value, 60)

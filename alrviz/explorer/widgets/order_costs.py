@@ -60,33 +60,32 @@ def costs_frame(fits: Sequence[RecipeEstimate], n_columns: int) -> pd.DataFrame:
 
 def costs_html(fits: Sequence[RecipeEstimate], n_columns: int, is_estimating: bool) -> str:
     """Return the table of orders as HTML, including rows that are not estimated yet."""
-    heads = [
+    headings = [
         f"{term_html('order')} n",
-        *(_number(text, "th") for text in (term_html("tuple", "tuples"), "parameters", "memory")),
-        *(_number(text, "th") for text in (f"one {term_html('pass')}", "one fit, about")),
+        *(_number_cell(text, "th") for text in (term_html("tuple", "tuples"), "parameters", "memory")),
+        *(_number_cell(text, "th") for text in (f"one {term_html('pass')}", "one fit, about")),
         "<th style='padding-left:1.5em'>fits in memory?</th>",
     ]
     fit_by_order = {fit.recipe.params["order"]: fit for fit in fits}
-    return html_table(
-        heads, [_cells(order, comb(n_columns, order), fit_by_order.get(order), is_estimating) for order in ORDERS]
-    )
+    rows = [_order_cells(order, comb(n_columns, order), fit_by_order.get(order), is_estimating) for order in ORDERS]
+    return html_table(headings, rows)
 
 
-def _number(text: str, tag: str = "td") -> str:
+def _number_cell(text: str, tag: str = "td") -> str:
     return f"<{tag} class='n'>{text}</{tag}>"
 
 
-def _cells(order: int, tuples: int, fit: RecipeEstimate | None, is_estimating: bool) -> list[str]:
+def _order_cells(order: int, n_tuples: int, fit: RecipeEstimate | None, is_estimating: bool) -> list[str]:
     """Return the cells of a row; fit=None: the order is not estimated yet."""
     if fit is None:
-        text = "being estimated …" if is_estimating else "not estimated"
-        return [str(order), "<td colspan='5'></td>", f"<td class='quiet' style='padding-left:1.5em'>{text}</td>"]
-    texts = ["—"] * 4
+        state_text = "being estimated …" if is_estimating else "not estimated"
+        return [str(order), "<td colspan='5'></td>", f"<td class='quiet' style='padding-left:1.5em'>{state_text}</td>"]
+    cost_texts = ["—"] * 4
     if fit.estimate is not None:
-        timed = bool(fit.one_pass.passes)
-        seconds = (fit.one_pass.seconds, float(f"{fit.cost.seconds:.1g}")) if timed else (None, None)
-        texts = [count_text(fit.cost.parameters), bytes_text(fit.cost.bytes), *map(seconds_text, seconds)]
+        is_timed = bool(fit.one_pass.passes)
+        seconds = (fit.one_pass.seconds, float(f"{fit.cost.seconds:.1g}")) if is_timed else (None, None)
+        cost_texts = [count_text(fit.cost.parameters), bytes_text(fit.cost.bytes), *map(seconds_text, seconds)]
     refusal_html = f"<span class='bad'>refused</span>: {safe(fit.refused, 300)}"
     verdict = refusal_html if fit.refused else "<span class='good'>yes</span>"
-    numbers = map(_number, (count_text(tuples) if tuples else "—", *texts))
-    return [str(order), *numbers, f"<td style='padding-left:1.5em'>{verdict}</td>"]
+    number_cells = map(_number_cell, (count_text(n_tuples) if n_tuples else "—", *cost_texts))
+    return [str(order), *number_cells, f"<td style='padding-left:1.5em'>{verdict}</td>"]

@@ -86,16 +86,16 @@ def over_all_rows(stream: Stream, of_sample: RecipeEstimate) -> RecipeEstimate:
 
     Parameters and tables are those of the sample; the seconds of a pass are proportional to the rows.
     """
-    recipe, columns = of_sample.recipe, stream.sample.X.shape[1]
-    shapes = recipe.definition.counted_tuples(with_likely_order(recipe, columns).params, columns)
-    sizes, keep = tuple_sizes(shapes[-1], columns), recipe.params.get("keep", 1.0)
-    tuples = sum(max_kept(keep if size > 1 else 1.0, comb(columns, size)) for size in sizes)
-    seconds = stream.n_rows * tuples * max(2, stream.sample.n_classes) / VISITS_PER_SECOND
-    chunks = Cost(bytes=4 * CHUNK * (2 * columns + 12))  # one being fitted, one read ahead
+    recipe, n_columns = of_sample.recipe, stream.sample.X.shape[1]
+    shapes = recipe.definition.counted_tuples(with_likely_order(recipe, n_columns).params, n_columns)
+    sizes, keep = tuple_sizes(shapes[-1], n_columns), recipe.params.get("keep", 1.0)
+    n_tuples = sum(max_kept(keep if size > 1 else 1.0, comb(n_columns, size)) for size in sizes)
+    seconds = stream.n_rows * n_tuples * max(2, stream.sample.n_classes) / VISITS_PER_SECOND
+    chunks_cost = Cost(bytes=4 * CHUNK * (2 * n_columns + 12))  # one being fitted, one read ahead
     estimate = of_sample.estimate
     assert estimate is not None
     return replace(
-        of_sample, estimate=replace(estimate, cost=estimate.cost.alongside(chunks)),
+        of_sample, estimate=replace(estimate, cost=estimate.cost.alongside(chunks_cost)),
         one_pass=replace(of_sample.one_pass, seconds=seconds, passes=1),
     )  # fmt: skip
 
@@ -107,28 +107,27 @@ def passes_text(runs: Sequence[Run | RecordedRun]) -> str:
     if not seconds:
         return ""
     # The seconds of the trace exclude counting and selecting.
-    speed = sum((run.trace[-1].passes - run.trace[0].passes) * run.trace.rows for run in started_runs) / seconds
+    row_rate = sum((run.trace[-1].passes - run.trace[0].passes) * run.trace.rows for run in started_runs) / seconds
     memory = used_memory()
     memory_text = f" · {bytes_text(memory)} in use" if memory else ""
-    return (
-        f"pass {max(run.trace[-1].passes for run in started_runs):.0f} · {count_text(round(speed))} rows/s{memory_text}"
-    )
+    n_passes = max(run.trace[-1].passes for run in started_runs)
+    return f"pass {n_passes:.0f} · {count_text(round(row_rate))} rows/s{memory_text}"
 
 
 def cost_html(estimates: Sequence[RecipeEstimate]) -> str:
     """Return the cost line, or the first refused racer and the reason."""
     if refusals := [racer for racer in estimates if racer.refused]:
-        first = refusals[0]
-        return f"<span class='bad'><b>Refused</b> ({safe(first.name, 60)}): {safe(first.refused, 400)}</span>"
-    parameters = sorted({racer.cost.parameters for racer in estimates})
-    words = count_text(parameters[0])
-    if len(parameters) > 1:
-        words = f"{words} to {count_text(parameters[-1])}"
-    passes = [racer.one_pass.seconds for racer in estimates if racer.one_pass.passes]
-    scope_text = ", all models" if len(passes) > 1 else ""
-    time_text = f"{seconds_text(sum(passes))} per iteration{scope_text}" if passes else "not timed"
-    memory = bytes_text(race_bytes(estimates))
+        name, reason = refusals[0].name, refusals[0].refused
+        return f"<span class='bad'><b>Refused</b> ({safe(name, 60)}): {safe(reason, 400)}</span>"
+    parameter_counts = sorted({racer.cost.parameters for racer in estimates})
+    parameters_text = count_text(parameter_counts[0])
+    if len(parameter_counts) > 1:
+        parameters_text = f"{parameters_text} to {count_text(parameter_counts[-1])}"
+    pass_seconds = [racer.one_pass.seconds for racer in estimates if racer.one_pass.passes]
+    scope_text = ", all models" if len(pass_seconds) > 1 else ""
+    time_text = f"{seconds_text(sum(pass_seconds))} per iteration{scope_text}" if pass_seconds else "not timed"
+    memory_text = bytes_text(race_bytes(estimates))
     choosing_seconds = sum(racer.choosing.seconds for racer in estimates)
     time_text = f"choosing alpha {seconds_text(choosing_seconds)}, then {time_text}" if choosing_seconds else time_text
-    line = f"{time_text} · {words} parameters · {memory}"
-    return f"<span class='quiet' title='{safe(line)}'>{line}</span>"
+    costs_text = f"{time_text} · {parameters_text} parameters · {memory_text}"
+    return f"<span class='quiet' title='{safe(costs_text)}'>{costs_text}</span>"

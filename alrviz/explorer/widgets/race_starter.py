@@ -119,23 +119,24 @@ class RaceStarter:
         if self._estimated == request and not self.refusal:
             return False
         self._estimated, self.estimates, self.refusal = request, [], ""
-        self._tell("estimating the cost")
-        self._look()
+        self._note_activity("estimating the cost")
+        self._show_activity()
         self._tasks.start(
-            "cost", lambda stop: prepare_racers(dataset, recipes, stop, self._tell, threads), self._take, self._fail,
-            self._look,
+            "cost", lambda stop: prepare_racers(dataset, recipes, stop, self._note_activity, threads),
+            self._take_estimates, self._fail, self._show_activity,
         )  # fmt: skip
         return True
 
-    def _tell(self, activity: str) -> None:
+    def _note_activity(self, activity: str) -> None:
         self._activity = activity
 
-    def _look(self) -> None:
+    def _show_activity(self) -> None:
         """Show the progress of the estimate, and whether a press of Run waits for it."""
         suffix = f" the {self._noun} starts then" if self._buttons.player.is_waiting else ""
         self.show_text(f"{self._activity} …{suffix}")
 
-    def _take(self, estimates: list[RecipeEstimate]) -> None:
+    def _take_estimates(self, estimates: list[RecipeEstimate]) -> None:
+        """Show the cost of each racer; then start the race if Run was pressed or the race is cheap."""
         self.estimates = estimates
         self.pane.object = cost_html(estimates)
         self.refusal = next((f"{racer.name} is refused: {racer.refused}" for racer in estimates if racer.refused), "")

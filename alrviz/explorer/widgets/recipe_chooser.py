@@ -19,16 +19,17 @@ from alrviz.pictures.palette import racer_colours, racer_marks
 from alrviz.studies.core.names import short_names
 
 
-def _sx(colour: str, sign: str) -> dict[str, object]:
+def _chip_style(colour: str, sign: str) -> dict[str, object]:
     """Return the look of a chip: `sign` is the marker of its line, as a letter."""
-    mark = {"content": f'"{sign}" / ""', "color": colour, "lineHeight": 1, "mr": "6px"}  # "": screen readers skip it
+    # The "" after "/" is the text for screen readers: they skip the marker.
+    marker_style = {"content": f'"{sign}" / ""', "color": colour, "lineHeight": 1, "mr": "6px"}
     return {
         "borderRadius": "16px",
         "borderColor": colour,
         "color": "text.primary",
         "fontSize": "1rem",
         "px": "9px",
-        "&::before": mark,
+        "&::before": marker_style,
     }
 
 
@@ -75,7 +76,7 @@ class RecipeChooser:
     @cached_property
     def settings(self) -> RecipeSettings:
         """The settings in the drawer; built when it is first opened."""
-        return RecipeSettings(self.change, self.remove, self._share, self._choosable)
+        return RecipeSettings(self.change, self.remove, self._change_common, self._choosable)
 
     def show(self) -> None:
         """Show the current recipes."""
@@ -86,7 +87,8 @@ class RecipeChooser:
             if number < len(recipes):
                 paper_text = " · paper" if recipes[number].paper and "solver" in recipes[number].params else ""
                 label = f"{names[number]}{paper_text}"
-                chip.param.update(label=label, description=f"{label}: settings", sx=_sx(colours[number], signs[number]))
+                style = _chip_style(colours[number], signs[number])
+                chip.param.update(label=label, description=f"{label}: settings", sx=style)
             chip.visible = number < len(recipes)
         self.add_button.visible = len(recipes) < MAX_RACERS
 
@@ -127,5 +129,5 @@ class RecipeChooser:
             self._on_change((*recipes[:number], *recipes[number + 1 :]))
             self.look_at(max(number - 1, 0))
 
-    def _share(self, changes: dict[str, object]) -> None:
+    def _change_common(self, changes: dict[str, object]) -> None:
         self._on_change(tuple(recipe.replace(**changes) for recipe in self._recipes()))

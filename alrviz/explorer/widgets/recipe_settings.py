@@ -57,55 +57,56 @@ class RecipeSettings:
     def _build(self) -> None:
         self._title, self._problem, self._badge, self._solver = (html((4, 8)) for _ in range(4))
         self._reasons: Sequence[str] = ()
-        family = self._select("family", "Family")
+        family = self._build_select("family", "Family")
         family.options = {FAMILIES[name].words: name for name in self._choosable.families}
         self._fields: dict[str, Viewable] = {"family": family}
         # A link may contain a family that the menu does not offer.
         names = setting_names(dict.fromkeys((*RUNS, *self._choosable.families)))
-        self._fields |= {name: self._widget(name) for name in names}
+        self._fields |= {name: self._build_widget(name) for name in names}
         self._alphas = self._numbers_input()
-        self._common = {name: self._widget(name) for name, param in ENCODING.items() if param.key}
+        self._common = {name: self._build_widget(name) for name, param in ENCODING.items() if param.key}
         self._remove = button(
             f"Remove this {self._noun.lower()}", lambda: self._on_remove(self._position), icon="delete",
             variant="outlined", color="error", margin=(8, 8),
         )  # fmt: skip
         self._paper = button(
-            "Paper mode", lambda: self._change(paper_mode), icon="article", variant="outlined", description=_PAPER,
-            margin=(8, 8),
+            "Paper mode", lambda: self._change_recipe(paper_mode), icon="article", variant="outlined",
+            description=_PAPER, margin=(8, 8),
         )  # fmt: skip
         heading = "Rows" if self._choosable.is_single else f"All {self._noun.lower()}s"
-        head = pn.pane.HTML(f"<h2>{heading}</h2>", stylesheets=[PANE_CSS], margin=(18, 8, 4, 8))
+        heading_pane = pn.pane.HTML(f"<h2>{heading}</h2>", stylesheets=[PANE_CSS], margin=(18, 8, 4, 8))
         widgets = list(self._fields.values())
         widgets.insert(widgets.index(self._fields["alpha"]) + 1, self._alphas)
         solver_end = widgets.index(self._fields["solver"]) + 1
         self.panel = pn.Column(
             self._title, self._badge, self._problem, *widgets[:solver_end], self._solver, *widgets[solver_end:],
-            pn.Row(self._paper, self._remove), head, *self._common.values(), sizing_mode="stretch_width",
+            pn.Row(self._paper, self._remove), heading_pane, *self._common.values(), sizing_mode="stretch_width",
         )  # fmt: skip
 
-    def _widget(self, name: str) -> Viewable:
+    def _build_widget(self, name: str) -> Viewable:
+        """Return the widget of a parameter: a menu, or a field for a number."""
         param = param_of(name)
-        looks = self._looks(name, param)
+        widget_params = self._looks(name, param)
         if self._choosable.is_menu(name):
-            return self._select(name, **looks)
-        kind = pmui.IntInput if param.integer else pmui.FloatInput
+            return self._build_select(name, **widget_params)
+        input_class = pmui.IntInput if param.integer else pmui.FloatInput
         format_params = {} if param.integer else {"format": "0.[000000]"}
-        widget = kind(**format_params, **looks, size="small", sizing_mode="stretch_width", margin=(6, 8))
-        widget.param.watch(lambda event: self._edit(name, event.new), "value")
+        widget = input_class(**format_params, **widget_params, size="small", sizing_mode="stretch_width", margin=(6, 8))
+        widget.param.watch(lambda event: self._set_param(name, event.new), "value")
         return widget
 
     def _looks(self, name: str, param: Param) -> dict[str, Any]:
         """Return the widget's parameters, from the family's `Param`: parameters of the same name may differ."""
-        looks = {"label": param.label or name, "description": explain(param.term) if param.term else ""}
+        widget_params = {"label": param.label or name, "description": explain(param.term) if param.term else ""}
         if self._choosable.is_menu(name):
-            return looks
-        return looks | {"step": param.step, "start": param.low, "end": min(param.high, param.highest)}
+            return widget_params
+        return widget_params | {"step": param.step, "start": param.low, "end": min(param.high, param.highest)}
 
-    def _select(self, name: str, label: str, description: str = "") -> Viewable:
+    def _build_select(self, name: str, label: str, description: str = "") -> Viewable:
         widget = pmui.Select(
             label=label, options=[], size="small", description=description, sizing_mode="stretch_width", margin=(6, 8)
         )
-        widget.param.watch(lambda event: self._edit(name, event.new), "value")
+        widget.param.watch(lambda event: self._set_param(name, event.new), "value")
         return widget
 
     def _numbers_input(self) -> Viewable:
@@ -118,8 +119,9 @@ class RecipeSettings:
         return widget
 
     def _edit_numbers(self, text: str) -> None:
+        """Set alpha from the text of its field: "auto", a number, or one for each order."""
         if text.strip() == "auto":
-            self._edit("alpha", "auto")
+            self._set_param("alpha", "auto")
             return
         try:
             alphas = tuple(float(part) for part in text.replace(";", ",").split(",") if part.strip())
@@ -130,7 +132,7 @@ class RecipeSettings:
                 "<p class='bad'>alpha cannot be read; expected a number, or one for each order, as in 0.1, 1</p>"
             )
         elif alphas:
-            self._edit("alpha", alphas[0] if len(alphas) == 1 else alphas)
+            self._set_param("alpha", alphas[0] if len(alphas) == 1 else alphas)
 
     def show(self, position: int, recipe: Recipe, name: str, *, is_only: bool) -> None:
         """Show a recipe's settings. is_only: whether it is the only recipe, which cannot be removed."""
@@ -144,7 +146,7 @@ class RecipeSettings:
             self._fields["family"].value = recipe.family
             for key, widget in (self._fields | self._common).items():
                 if key != "family":
-                    self._fill(key, widget, recipe)
+                    self._fill_widget(key, widget, recipe)
             param = recipe.definition.params.get("alpha")
             is_text = param is not None and (param.each or recipe.params["alpha"] == "auto")
             self._alphas.visible = is_text and not self._choosable.is_menu("alpha")
@@ -158,7 +160,8 @@ class RecipeSettings:
         reason = reasons[self._position] if self._position < len(reasons) else ""
         self._solver.object = f"<p class='quiet'>{safe(reason)}</p>" if reason else ""
 
-    def _fill(self, key: str, widget: Viewable, recipe: Recipe) -> None:
+    def _fill_widget(self, key: str, widget: Viewable, recipe: Recipe) -> None:
+        """Show a recipe's value of the parameter `key`; hide the widget if it has no effect."""
         widget.visible = self._choosable.shows(recipe, key)
         if key not in recipe.settings:
             return
@@ -166,21 +169,24 @@ class RecipeSettings:
         widget.param.update(**self._looks(key, recipe.settings[key]))  # bounds first: they are checked with the value
         if self._choosable.is_menu(key):
             values = self._choosable.values(recipe, key)
-            widget.options = {self._words(recipe, key, o): _NONE_VALUE if o is None else o for o in values}
+            widget.options = {
+                self._value_label(recipe, key, option): _NONE_VALUE if option is None else option for option in values
+            }
             value = _NONE_VALUE if value is None else value
         elif isinstance(value, tuple | str):
             return  # shown by `_alphas`
         widget.value = value
 
     @staticmethod
-    def _words(recipe: Recipe, key: str, value: object) -> str:
+    def _value_label(recipe: Recipe, key: str, value: object) -> str:
         """Return a value's label; that of solver "auto" names the solver."""
         if key == "solver" and value == "auto":
             suffix = ", which keeps the bounds" if recipe.params["bounds"] is not None else ""
             return f"auto: {recipe.replace(solver='auto').solver}{suffix}"
         return recipe.settings[key].text(value)
 
-    def _change(self, change: Callable[[Recipe], Recipe]) -> None:
+    def _change_recipe(self, change: Callable[[Recipe], Recipe]) -> None:
+        """Apply a change to the recipe shown; show why if the result is invalid."""
         if self._recipe is None:
             return
         try:
@@ -188,7 +194,8 @@ class RecipeSettings:
         except AlrvizError as error:
             self._problem.object = f"<p class='bad'>{safe(error, 400)}</p>"
 
-    def _edit(self, name: str, value: object) -> None:
+    def _set_param(self, name: str, value: object) -> None:
+        """Set a parameter of this recipe, or of all recipes for those in `_common`."""
         if self._setting or self._recipe is None or value is None:  # None while a number is being typed
             return
         if value == _NONE_VALUE and name != "family" and None in param_of(name).choices:
@@ -198,7 +205,7 @@ class RecipeSettings:
                 self._recipe.replace(**{name: value})  # raises if the value is invalid
                 self._on_share({name: value})
             else:
-                self._change(lambda recipe: recipe.replace(**{name: value}))
+                self._change_recipe(lambda recipe: recipe.replace(**{name: value}))
                 return
             self._problem.object = ""
         except RecipeError as error:

@@ -70,9 +70,9 @@ class HistoryItem:
     def rows_text(self) -> str:
         """How numbers were cut and rows were split, as far as it is known."""
         cuts = dict.fromkeys(cuts_text(recipe) for recipe in self.recipes if recipe.cuts != "keep")
-        texts = [f"numbers cut by {' or '.join(cuts)}"] if cuts else []
+        clauses = [f"numbers cut by {' or '.join(cuts)}"] if cuts else []
         slug = read_link(self.run.link).split if self.run.link else ""
-        return ", ".join(texts + ([f"rows split: {split_words(slug)}"] if slug else []))
+        return ", ".join(clauses + ([f"rows split: {split_words(slug)}"] if slug else []))
 
     @property
     def link(self) -> str:
@@ -113,9 +113,9 @@ def noun_and_icon(kind: str) -> tuple[str, str]:
 def _parse_recipes(texts: Iterable[str]) -> dict[str, Recipe]:
     """Return by text the recipes that this version can read; the store may have others, written by other versions."""
     recipes = {}
-    for text in texts:
+    for recipe_json in texts:
         with suppress(RecipeError):
-            recipes[text] = Recipe.from_json(text)
+            recipes[recipe_json] = Recipe.from_json(recipe_json)
     return recipes
 
 
@@ -150,11 +150,11 @@ def export_csv(run: StoredRun) -> str:
         race = read_race(store, run)
         return to_csv(race.frame(), race_provenance(race, run.version), race.recipes)
     tasks = store.tasks(run.id)
-    recipes = _parse_recipes(text for text, _, _ in tasks if text)
+    recipes = _parse_recipes(recipe_json for recipe_json, _, _ in tasks if recipe_json)
     names = dict(zip(recipes, short_names(list(recipes.values())), strict=True))
     rows = [
-        {"cell": k, "name": names.get(text, UNREADABLE_RECIPE) if text else "class prior", **row}
-        for k, (text, _, task_rows) in enumerate(tasks)
+        {"cell": k, "name": names.get(recipe_json, UNREADABLE_RECIPE) if recipe_json else "class prior", **row}
+        for k, (recipe_json, _, task_rows) in enumerate(tasks)
         for row in task_rows
     ]
     frame = pd.DataFrame([{key: value for key, value in row.items() if key != "reliability"} for row in rows])
@@ -165,10 +165,10 @@ def export_csv(run: StoredRun) -> str:
 def age_text(seconds: float, now_seconds: float | None = None) -> str:
     """Return the age of a timestamp in words."""
     age = (time.time() if now_seconds is None else now_seconds) - seconds
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        count = int(age // length)
-        if count > 0:
-            return f"{plural(count, unit)} ago"
+    for unit, unit_seconds in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        n_units = int(age // unit_seconds)
+        if n_units > 0:
+            return f"{plural(n_units, unit)} ago"
     return "just now"
 
 

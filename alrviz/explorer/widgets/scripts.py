@@ -51,6 +51,7 @@ def table_code(dataset: Dataset | None, source: Source, seed: int, served_from: 
 
 
 def _load_code(dataset: Dataset | None, source: Source, seed: int, served_from: str) -> str:
+    """Return code that loads the table; see `table_code` for the arguments."""
     if source.upload is None and source.demo is not None:
         name, rows = source.demo
         rows_code = "" if rows is None else f", rows={rows}"
@@ -58,25 +59,26 @@ def _load_code(dataset: Dataset | None, source: Source, seed: int, served_from: 
     if dataset is None:
         return "dataset = alrviz.read_table('table.csv')"
     if source.upload is None:
-        name, note = served_from or f"{dataset.name}.csv", "the file that the explorer was started with"
+        name, origin_note = served_from or f"{dataset.name}.csv", "the file that the explorer was started with"
         options: ReadOptions | None = dataset.table.given_options
     else:
-        name, note = source.upload.name, "a file that was dropped: give its folder too"
+        name, origin_note = source.upload.name, "a file that was dropped: give its folder too"
         options = source.upload.options
     read_arguments = _options_code(options)
-    comment = f"  # {note}; {dataset.n_rows:,} rows; hash {dataset.hash[:16]}"
+    comment = f"  # {origin_note}; {dataset.n_rows:,} rows; hash {dataset.hash[:16]}"
     target_code = f", target={dataset.target!r}" + (", quartiles=True" if dataset.quartiles else "")
     code = f"dataset = alrviz.read_table({name!r}{target_code}{read_arguments}){comment}"
     return code + _kinds_code(dataset, source, retarget=False)
 
 
 def _options_code(options: ReadOptions | None) -> str:
-    values = (
-        {}
-        if options is None
-        else {k: v if k == "columns" else getattr(options, k) for k, v in options.explicit_options.items()}
-    )
-    return f", options=alrviz.ReadOptions({', '.join(f'{k}={v!r}' for k, v in values.items())})" if values else ""
+    """Return options of reading as a keyword argument in code; "" if all are detected."""
+    if options is None or not options.explicit_options:
+        return ""
+    settings = {
+        name: value if name == "columns" else getattr(options, name) for name, value in options.explicit_options.items()
+    }
+    return f", options=alrviz.ReadOptions({', '.join(f'{name}={value!r}' for name, value in settings.items())})"
 
 
 def _kinds_code(dataset: Dataset | None, source: Source, *, retarget: bool = True) -> str:
@@ -84,16 +86,16 @@ def _kinds_code(dataset: Dataset | None, source: Source, *, retarget: bool = Tru
     if dataset is None:
         return ""
     names = dataset.table.names
-    changes = {names[k]: kind for k, kind in sorted(source.kinds.items()) if k < len(names)}
-    kinds = {name: kind for name, kind in changes.items() if kind not in ("target", "quartiles")}
-    target = next((name for name, kind in changes.items() if kind in ("target", "quartiles")), None)
-    lines = []
+    kind_by_name = {names[k]: kind for k, kind in sorted(source.kinds.items()) if k < len(names)}
+    feature_kinds = {name: kind for name, kind in kind_by_name.items() if kind not in ("target", "quartiles")}
+    target = next((name for name, kind in kind_by_name.items() if kind in ("target", "quartiles")), None)
+    code_lines = []
     if target is not None and retarget:
-        quartiles_code = ", quartiles=True" if changes[target] == "quartiles" else ""
-        lines.append(f"dataset = dataset.with_target({target!r}{quartiles_code})")
-    if kinds:
-        lines.append(f"dataset = dataset.with_kinds(**{kinds!r})")
-    return "".join(f"\n{line}" for line in lines)
+        quartiles_code = ", quartiles=True" if kind_by_name[target] == "quartiles" else ""
+        code_lines.append(f"dataset = dataset.with_target({target!r}{quartiles_code})")
+    if feature_kinds:
+        code_lines.append(f"dataset = dataset.with_kinds(**{feature_kinds!r})")
+    return "".join(f"\n{line}" for line in code_lines)
 
 
 def script(session: Session, recipes: Sequence[Recipe], version: str) -> str:

@@ -88,14 +88,14 @@ def costs_html(
             continue
         if fit.name in measurements:
             parameters, seconds = measurements[fit.name]
-            texts = (count_text(round(parameters)), bytes_text(fit.cost.bytes), seconds_text(seconds))
+            cost_texts = (count_text(round(parameters)), bytes_text(fit.cost.bytes), seconds_text(seconds))
         else:
             estimate = seconds_text(float(f"{fit.cost.seconds:.1g}"))  # accurate to one digit
             prefix = seconds_prefix or ("about " if measurements else "")
-            texts = (count_text(fit.cost.parameters), bytes_text(fit.cost.bytes), f"{prefix}{estimate}")
-        rows.append([safe(fit.name, 60), *(cell("td", text) for text in texts)])
-    heads = ("parameters", "memory", "one fit" if seconds_prefix or measurements else "one fit, about")
-    return html_table([first_heading, *(cell("th", fit) for fit in heads)], rows)
+            cost_texts = (count_text(fit.cost.parameters), bytes_text(fit.cost.bytes), f"{prefix}{estimate}")
+        rows.append([safe(fit.name, 60), *(cell("td", text) for text in cost_texts)])
+    headings = ("parameters", "memory", "one fit" if seconds_prefix or measurements else "one fit, about")
+    return html_table([first_heading, *(cell("th", heading) for heading in headings)], rows)
 
 
 def time_line(planned: PlannedStudy) -> str:
@@ -108,11 +108,11 @@ def time_line(planned: PlannedStudy) -> str:
 
 def costs_line(planned: PlannedStudy) -> str:
     """Return the minimum time of all fits, their memory and processes, and the number of recipes left out."""
-    line = ""
+    html = ""
     if planned.study is not None:
         processes_text = f", {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
         seconds = duration_text(planned.spread.seconds)
-        line = f"<span class='quiet'>at least {seconds}, {bytes_text(planned.spread.bytes)}{processes_text}</span>"
-    if left_out := planned.refusals:
-        line += f" <abbr class='bad' title='{safe('; '.join(left_out), 900)}'>{len(left_out)} left out</abbr>"
-    return line
+        html = f"<span class='quiet'>at least {seconds}, {bytes_text(planned.spread.bytes)}{processes_text}</span>"
+    if refusals := planned.refusals:
+        html += f" <abbr class='bad' title='{safe('; '.join(refusals), 900)}'>{len(refusals)} left out</abbr>"
+    return html

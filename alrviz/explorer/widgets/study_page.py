@@ -151,11 +151,11 @@ class StudyLayout:
             self.dialog.place, sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 
-    def show_costs(self, line: str, table: str, timed: bool) -> None:
+    def show_costs(self, time_html: str, table_html: str, timed: bool) -> None:
         """Show the cost of the study. timed: whether the progress bar shows the remaining time."""
         # A hidden line still takes its space: if the row wrapped differently, the picture would move.
-        say(self.time, f"<span style='visibility:hidden'>{line}</span>" if timed else line)
-        say(self.cost_table, table)
+        say(self.time, f"<span style='visibility:hidden'>{time_html}</span>" if timed else time_html)
+        say(self.cost_table, table_html)
 
     def show_remarks(self, remarks: list[str]) -> None:
         """Show remarks on the table above the picture; they are HTML."""
@@ -198,6 +198,8 @@ class StudyPage(Page):
         offers_race: whether "Open in Convergence" races what the study recommends.
         cost_text, cost_html: the cost in the first rows, and the table of costs.
         autorun_seconds: a study that opens with the page's defaults starts if it is estimated to take no longer.
+        spec: the current settings.
+        runner: estimates and runs the study.
     """
 
     spec_class: ClassVar[type[StudySpec]]
@@ -250,8 +252,8 @@ class StudyPage(Page):
 
     def build(self) -> tuple[Viewable, Viewable]:
         """Build the widgets; return the row of menus and everything below it."""
-        session, dragged = self.session, [self.dragged_param] if self.dragged_param else []
-        values = {name: getattr(self._link_state, name) for name in (*self.linked_params, *dragged)}
+        session, dragged_params = self.session, [self.dragged_param] if self.dragged_param else []
+        values = {name: getattr(self._link_state, name) for name in (*self.linked_params, *dragged_params)}
         values = {name: value for name, value in values.items() if value != getattr(State(), name)}
         values = {name: value for name, value in values.items() if value in self.valid_values.get(name, (value,))}
         self.study_view = self.runner.view = view = type(self).view_class(
@@ -391,8 +393,8 @@ class StudyPage(Page):
         layout.offer_recommendation("" if recommendation is None else recommendation.label)
         if self.has_evaluation:
             is_complete = study is not None and runner.state in (StudyState.READY, StudyState.DONE)
-            best = None if recommendation is None else recommendation.best
-            layout.evaluation.offer((study, is_complete), fold_evaluations(study) if is_complete else {}, best)
+            best_model = None if recommendation is None else recommendation.best
+            layout.evaluation.offer((study, is_complete), fold_evaluations(study) if is_complete else {}, best_model)
 
     # -- the result ----------------------------------------------------------------------------------------------------
 
@@ -453,11 +455,11 @@ class StudyTabs(TabbedPage):
     def choices(cls) -> dict[str, Collection[str]]:
         """Return the valid values of link properties, for those that every tab restricts to a list of choices."""
         pages = [page for page in cls.parts if issubclass(page, StudyPage)]
-        valid_values = {name: values for page in pages for name, values in page.choices().items()}
-        params = ((page, param) for page in pages for param, _ in page.spec_class.settings())
-        unrestricted_params = {param for page, param in params if param not in page.choices()}
+        values_by_param = {name: values for page in pages for name, values in page.choices().items()}
+        page_params = ((page, param) for page in pages for param, _ in page.spec_class.settings())
+        unrestricted_params = {param for page, param in page_params if param not in page.choices()}
         return {"tab": cls.tabs.values()} | {
-            name: values for name, values in valid_values.items() if name not in unrestricted_params
+            name: values for name, values in values_by_param.items() if name not in unrestricted_params
         }
 
     def link_state(self, slug: str) -> State:

@@ -126,10 +126,10 @@ class StudyRunner:
     def estimate(self, settings: Hashable, work: Callable[[StopToken, Callable[[str], None]], Any]) -> None:
         """Estimate the study of these settings on a thread, unless that is done or running."""
         view = self.view
-        awaited, self._awaits_table = self._awaits_table, False
+        table_was_awaited, self._awaits_table = self._awaits_table, False
         if settings == self._settings:
             self._tasks.hide_error("study")
-            if awaited:  # the table was not loaded: show the previous study again
+            if table_was_awaited:  # the table was not loaded: show the previous study again
                 view.cancel_press()
                 view.tell(ESTIMATING)
                 self._show_state()
@@ -145,11 +145,11 @@ class StudyRunner:
             view.tell(ESTIMATING)
         self._on_change()
         self._tasks.start(
-            "study", lambda stop: work(stop, self._note), self.show, self._fail,
+            "study", lambda stop: work(stop, self._note_activity), self.show, self._fail,
             lambda: self._on_progress(f"<span class='quiet'>{safe(self._activity, 120)} …</span>"),
         )  # fmt: skip
 
-    def _note(self, activity: str) -> None:
+    def _note_activity(self, activity: str) -> None:
         self._activity = activity
 
     def _fail(self, error: Exception) -> None:
@@ -228,10 +228,10 @@ class StudyRunner:
     def pump(self) -> bool:
         """Follow the study; returns whether there may be more."""
         was_drawn = self.view.drawn_state
-        moving = self.view.pump()
+        has_work = self.view.pump()
         if self.view.drawn_state != was_drawn:
             self._on_change()
-        return moving
+        return has_work
 
 
 def _is_same_study(study: Any, other: Any) -> bool:

@@ -188,20 +188,20 @@ class StudySpec:
     @classmethod
     def read(cls, state: State, cuts: str) -> Self:
         """Parse the link; replace unsupported recipes and settings by the page's defaults."""
-        values = {
+        value_by_setting = {
             setting_field.name: setting_field.metadata.get("read", cls.usable_recipes)(getattr(state, link))
             for link, setting_field in cls.settings()
         }
-        return cls(cuts=cuts, **values)
+        return cls(cuts=cuts, **value_by_setting)
 
     def link_values(self) -> dict[str, Any]:
         """Return the settings as attributes of the link's `State`; defaults are left out of the link."""
         defaults = type(self)(cuts=self.cuts)
-        values = (
+        link_settings = (
             (link, getattr(self, setting_field.name), getattr(defaults, setting_field.name))
             for link, setting_field in self.settings()
         )
-        return UNSET_PARAMS | {link: value for link, value, default in values if value != default}
+        return UNSET_PARAMS | {link: value for link, value, default in link_settings if value != default}
 
     @property
     def recipe(self) -> Recipe:
@@ -267,9 +267,9 @@ class StudySpec:
         def work(stop: StopToken, tell: Callable[[str], None]) -> PlannedStudy:
             tell("estimating the cost")
             fits = self.estimate(dataset, seed, stop)
-            total = self.cost(dataset, [fit for fit in fits if not fit.refused])
+            total_cost = self.cost(dataset, [fit for fit in fits if not fit.refused])
             remarks = remarks_of(dataset, [fit.note for fit in fits])
-            planned = PlannedStudy(fits, total, recipes=self.runnable(fits), remarks=remarks)
+            planned = PlannedStudy(fits, total_cost, recipes=self.runnable(fits), remarks=remarks)
             return plan(planned, dataset, stop, tell)
 
         return work
@@ -305,10 +305,10 @@ class StudySpec:
     def script(self, session: Session, planned: Any, version: str, print_code: str) -> str:
         """Return the script of "copy as Python"; it computes the numbers on the screen, except for seconds."""
         table_lines, table = self.table_code(session, planned)
-        lines = "".join(f"    {recipe_code(recipe)},\n" for recipe in planned.recipes)
-        recipes_code = (
-            f"recipe = {lines.strip().removesuffix(',')}" if self.takes_one_recipe else f"recipes = [\n{lines}]"
-        )
+        recipe_lines = "".join(f"    {recipe_code(recipe)},\n" for recipe in planned.recipes)
+        recipes_code = f"recipes = [\n{recipe_lines}]"
+        if self.takes_one_recipe:
+            recipes_code = f"recipe = {recipe_lines.strip().removesuffix(',')}"
         arguments_code = "".join(f"{name}={value!r}, " for name, value in self.arguments(planned.fits).items())
         return f"""# alrviz {version}
 import alrviz

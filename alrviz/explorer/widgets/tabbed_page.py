@@ -71,11 +71,12 @@ class TabbedPage(Page):
             margin=(0, 0, 8, 0), sizing_mode="stretch_width", css_classes=["alrviz-part-controls"],
         )  # fmt: skip
         self._area = pn.Column(sizing_mode="stretch_width", margin=0)
-        self._show()
-        session.subscribe(lambda _: self._show() if session.page == self.slug else None, "tab")
+        self._show_tab()
+        session.subscribe(lambda _: self._show_tab() if session.page == self.slug else None, "tab")
         return pn.Column(self._first, self._area, sizing_mode="stretch_width", margin=0)
 
-    def _show(self) -> None:
+    def _show_tab(self) -> None:
+        """Bring the session's tab to the front; build it at its first visit."""
         slug = self.front_slug
         with pn.io.hold():
             if slug not in self._built:
@@ -85,8 +86,8 @@ class TabbedPage(Page):
                 self._area.append(body)
             self.choice.value = slug
             # Hidden tabs stay in the document: rebuilding their figures takes about a second.
-            for name, parts in self.layouts.items():
-                for part in parts:
+            for name, tab_parts in self.layouts.items():
+                for part in tab_parts:
                     part.visible = name == slug
             self.session.open_drawer(False)
             if self._front not in (None, self.tab):
@@ -109,7 +110,7 @@ class TabbedPage(Page):
 
     def on_shown(self) -> None:
         """Catch up with changes made while another page was in front."""
-        self._show()
+        self._show_tab()
 
     def close(self) -> None:
         """Cancel the tasks of the tabs; runs continue, since they belong to the registry."""

@@ -152,7 +152,7 @@ def likely_splits(dataset: Dataset, options: dict[str, str], current: str = "") 
             pd.api.types.is_datetime64_any_dtype(dataset.frame[column.name].dtype)
         )
 
-    likely_options = {words: slug for words, slug in options.items() if likely(slug)}
+    likely_options = {label: slug for label, slug in options.items() if likely(slug)}
     return (
         likely_options
         if len(likely_options) == len(options)
@@ -162,26 +162,27 @@ def likely_splits(dataset: Dataset, options: dict[str, str], current: str = "") 
 
 def split_options(dataset: Dataset | None) -> dict[str, str]:
     """Return the entries of the menu: slugs by label."""
-    options = {words: slug for slug, words in _SPLITS.items()}
+    options = {label: slug for slug, label in _SPLITS.items()}
     if dataset is None:
         return options
     for name, kind in dataset.kinds.items():
         if kind in ("group", "time"):  # the kind of the column sets the split
             rule_text = f"{'together' if kind == 'group' else 'in time'} by {name}"
             return {rule_text[:60]: "", _SPLITS["once"]: "once"}
-    groups: dict[str, str] = {}
-    times: dict[str, str] = {}
+    group_slugs: dict[str, str] = {}
+    time_slugs: dict[str, str] = {}
     for k, column in enumerate(dataset.columns):
         if column.kind == "target":
             continue
         dtype = dataset.frame[column.name].dtype
-        dated = pd.api.types.is_datetime64_any_dtype(dtype)
+        is_date = pd.api.types.is_datetime64_any_dtype(dtype)
         is_grouping = not pd.api.types.is_float_dtype(dtype)
-        if is_grouping and not dated and 2 < column.levels < dataset.n_rows:
-            groups[f"together by {column.name}"[:60]] = f"g{k}"
-        if (dated or pd.api.types.is_numeric_dtype(dtype)) and not column.missing and column.levels > 2:
-            times[f"in time by {column.name}"[:60]] = f"t{k}"
-    return options | dict(list(groups.items())[:_MAX_SPLIT_COLUMNS]) | dict(list(times.items())[:_MAX_SPLIT_COLUMNS])
+        if is_grouping and not is_date and 2 < column.levels < dataset.n_rows:
+            group_slugs[f"together by {column.name}"[:60]] = f"g{k}"
+        if (is_date or pd.api.types.is_numeric_dtype(dtype)) and not column.missing and column.levels > 2:
+            time_slugs[f"in time by {column.name}"[:60]] = f"t{k}"
+    group_entries, time_entries = (list(slugs.items())[:_MAX_SPLIT_COLUMNS] for slugs in (group_slugs, time_slugs))
+    return options | dict(group_entries) | dict(time_entries)
 
 
 def split_words(slug: str) -> str:

@@ -81,6 +81,7 @@ GRIDS: Mapping[str, RecipeGrid] = {
 
 
 def _read_rows(text: str) -> str:
+    """Return the valid "shuffles-rows averaged" of a link's text; the default for other texts."""
     match = re.fullmatch(r"(\d{1,9})-(\d{1,9})", text, re.ASCII)
     if match is None:
         return "5-1000"

@@ -88,8 +88,8 @@ def _read_sizes(text: str) -> str:
 
 def _sizes_text(slug: str) -> str:
     sizes = slug.split("-")
-    text = ", ".join(sizes) if len(sizes) < 4 else f"{sizes[0]} … {sizes[-1]}"
-    return "100 %" if slug == "100" else f"{text} %"
+    sizes_text = ", ".join(sizes) if len(sizes) < 4 else f"{sizes[0]} … {sizes[-1]}"
+    return "100 %" if slug == "100" else f"{sizes_text} %"
 
 
 def _alphas(spec: "GridSpec") -> dict[str, Any]:
@@ -160,11 +160,11 @@ print(study.summary().to_string())
 
     def new_recipe(self, columns: int) -> Recipe:
         """Return the last recipe's next order, else a family that is not chosen yet."""
-        last = self.recipes[-1]
-        if "order" in last.params and last.params["order"] < min(ORDERS[-1], columns):
-            higher = last.replace(order=last.params["order"] + 1)
-            if higher not in self.recipes:
-                return higher
+        last_recipe = self.recipes[-1]
+        if "order" in last_recipe.params and last_recipe.params["order"] < min(ORDERS[-1], columns):
+            next_recipe = last_recipe.replace(order=last_recipe.params["order"] + 1)
+            if next_recipe not in self.recipes:
+                return next_recipe
         present_families = {recipe.family for recipe in self.recipes}
         return Recipe(next(family for family in FAMILIES if family not in present_families))
 

@@ -51,7 +51,7 @@ class DlrControls:
         self._peer = select("Compare with", {}, 168)
         self.menus = [self._bandwidth, self._peer]
         for name, menu in (("bandwidth", self._bandwidth), ("peer", self._peer)):
-            menu.param.watch(lambda event, name=name: self._tell(name, event.new), "value")
+            menu.param.watch(lambda event, name=name: self._report_choice(name, event.new), "value")
         self.draw = button(
             "Draw", on_draw, icon="draw", variant="outlined", size="small", margin=0,
             description=DRAW_HELP, visible=False,
@@ -60,7 +60,7 @@ class DlrControls:
         pills = (pill(example, lambda example: on_example(example.data)) for example in EXAMPLES)
         self.examples = pn.Row(examples_label, *pills, margin=0, align="center")
 
-    def _tell(self, name: str, value: str | None) -> None:
+    def _report_choice(self, name: str, value: str | None) -> None:
         if not self._setting and value is not None:
             self._on_choice(name, value)
 
@@ -72,7 +72,7 @@ class DlrControls:
     @property
     def peer_label(self) -> str:
         """Label of the peer chosen."""
-        return next((text for text, slug in self._peer.options.items() if slug == self._peer.value), "")
+        return next((label for label, slug in self._peer.options.items() if slug == self._peer.value), "")
 
     def offer_drawing(self, is_possible: bool, n_set_aside: int) -> None:
         """Show or hide the button Draw. n_set_aside: number of points that drawing resumes with."""
@@ -127,12 +127,12 @@ class ColumnMenus:
     def offer(self, dataset: Dataset, link_axes: tuple[int, ...] = ()) -> None:
         """Offer the columns of a table. link_axes: positions of the columns in a link."""
         self._dataset = dataset
-        names, table = list(dataset.X.columns), dataset.table.names
-        names_from_link = [table[k] for k in link_axes if k < len(table) and table[k] in names]
-        pair = names_from_link if len(set(names_from_link)) == 2 else map_axes(dataset)
+        feature_names, table_names = list(dataset.X.columns), dataset.table.names
+        linked_names = [table_names[k] for k in link_axes if k < len(table_names) and table_names[k] in feature_names]
+        shown_pair = linked_names if len(set(linked_names)) == 2 else map_axes(dataset)
         with self._setting:
-            for menu, name in zip(self.menus, pair, strict=True):
-                menu.param.update(options={str(name): name for name in names}, value=name)
+            for menu, name in zip(self.menus, shown_pair, strict=True):
+                menu.param.update(options={str(name): name for name in feature_names}, value=name)
 
     def hide(self, hidden: bool) -> None:
         """Hide the menus while points are drawn, and for tables of two columns."""

@@ -73,13 +73,14 @@ class DlrFrame:
         return self.by_hand and self.live is not None and not self.live.settled
 
 
-def of_run(run: Any, step: int, previous: DensityFrame | None, stop: StopToken) -> Iterator[DlrFrame]:
+def of_run(run: Any, step_index: int, previous: DensityFrame | None, stop: StopToken) -> Iterator[DlrFrame]:
     """Yield the frame of a run's step, if the step has a model."""
-    model = model_at(run, step)
+    model = model_at(run, step_index)
     stop.check()
     if isinstance(model, StepModel):
         density = cast("DensityModel", model.model)
-        scene = density_frame_of(density, run.encoded, _labels(run.encoder), iteration=model.step, previous=previous)
+        labels = _labels_by_column(run.encoder)
+        scene = density_frame_of(density, run.encoded, labels, iteration=model.step, previous=previous)
         stop.check()
         yield DlrFrame(model, scene, bandwidth_path(run), run=run)
 
@@ -91,20 +92,19 @@ def of_hand(
 
     rest: seconds between the two, so that a continued drag stops the work before the fit.
     """
-    low, high = run.objective.features.bounds
-    dragged = DensityModel(run.objective.features, w, np.clip(log_h, low, high))
-    labels, path, nan = _labels(run.encoder), bandwidth_path(run), float("nan")
+    dragged = DensityModel(run.objective.features, w, np.clip(log_h, *run.objective.features.bounds))
+    labels, path, nan = _labels_by_column(run.encoder), bandwidth_path(run), float("nan")
     not_refitted = LiveDensity(run.encoder, run.encoded, dragged, nan, nan, False)
     scene = density_frame_of(
         dragged, run.encoded, labels, iteration=step, note="By hand: the weights follow.", previous=previous
     )
-    yield DlrFrame(_model(not_refitted, step), scene, path, not_refitted, run)
+    yield DlrFrame(_step_model(not_refitted, step), scene, path, not_refitted, run)
     stop.rest(rest)
     refitted = at_bandwidths(run, log_h, w, stop)
     note = f"By hand: NLL {refitted.nll:.4f} per training row."
     settled = density_frame_of(refitted.model, refitted.encoded, labels, iteration=step, note=note, previous=scene)
     stop.check()
-    yield DlrFrame(_model(refitted, step), settled, path, refitted, run)
+    yield DlrFrame(_step_model(refitted, step), settled, path, refitted, run)
 
 
 def of_points(
@@ -121,9 +121,9 @@ def of_points(
     """
     stop.rest(rest)
     for fit in follow(X, y, recipe, _fitted_density(previous), stop):
-        scene = density_frame_of(fit.model, fit.encoded, _labels(fit.encoder), note="Of the points drawn.")
+        scene = density_frame_of(fit.model, fit.encoded, _labels_by_column(fit.encoder), note="Of the points drawn.")
         stop.check()
-        yield DlrFrame(_model(fit, 0), scene, None, fit, None, X, y)
+        yield DlrFrame(_step_model(fit, 0), scene, None, fit, None, X, y)
 
 
 def peer_of_points(
@@ -148,9 +148,9 @@ def _fitted_density(frame: DlrFrame | None) -> DensityModel | None:
     return cast("DensityModel", step_model.model) if isinstance(step_model, StepModel) else None
 
 
-def _labels(encoder: Encoder) -> list[Any]:
+def _labels_by_column(encoder: Encoder) -> list[Any]:
     return [column.labels for column in encoder.columns_]
 
 
-def _model(fit: LiveDensity, step: int) -> StepModel:
+def _step_model(fit: LiveDensity, step: int) -> StepModel:
     return StepModel(step, fit.encoder.classes_, fit.encoder, fit.model)

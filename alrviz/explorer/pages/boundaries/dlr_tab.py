@@ -49,9 +49,9 @@ class DlrTab(DlrState):
         map_events = {"on_add": self.drawing.add, "on_move": self.drawing.move, "on_remove": self.drawing.remove}
         player = self.player
         self.hand = DraggedBandwidth(self.frames, player)
-        lines = partial(source_line, self), player.made_from
+        source_texts = partial(source_line, self), player.made_from
         self.pictures = Pictures(
-            self.session.wake, map_events, self.drag, player.scrub, player.film, self._show_gram, *lines
+            self.session.wake, map_events, self.drag, player.scrub, player.film, self._show_gram, *source_texts
         )
         self.columns = ColumnMenus(self._columns_chosen)
         self.menus = DlrControls(self._on_choice, self.drawing.begin, self.session.table.load_demo)
@@ -100,7 +100,7 @@ class DlrTab(DlrState):
         if dataset is self._session_table and not has_new_axes:
             if self._hidden and self.table is not None:  # continue where the tab was left
                 self._hidden = False
-                (self.drawing.begin if self._was_drawing else self._want)()
+                (self.drawing.begin if self._was_drawing else self._request_models)()
             return
         self._session_table, self.table, self.frame, self._hidden = dataset, None, None, False
         self.drawing.set_aside()
@@ -118,8 +118,8 @@ class DlrTab(DlrState):
         self.columns.hide(is_drawing)
         # While points are drawn the sentence has two lines: a longer one would move the map under the pointer.
         self._sentence_row.styles = _DRAWING_SENTENCE_STYLES if is_drawing else _SENTENCE_STYLES
-        for part in (self.buttons, self.footer):
-            part.visible = not is_drawing
+        for row in (self.buttons, self.footer):
+            row.visible = not is_drawing
 
     def _take_table(self) -> None:
         """Make the table of the two columns on a thread, then fit the models."""
@@ -141,9 +141,10 @@ class DlrTab(DlrState):
         self.table, self.frame = table, None
         self.pictures.take(table, names)
         self.show_controls()
-        self._want()
+        self._request_models()
 
-    def _want(self) -> None:
+    def _request_models(self) -> None:
+        """Fit dlr and the peer to the two columns, unless both are fitted."""
         table = self.table
         if table is None:
             return
@@ -174,12 +175,12 @@ class DlrTab(DlrState):
 
     def set_model(self) -> None:
         """Show the chosen model, write it into the link and fit it."""
-        first = first_recipe(self.recipe.seed)
+        default = first_recipe(self.recipe.seed)
         self.session.param.update(
-            model=() if self.recipe == first else (self.recipe,), peer="" if self.name == FIRST_PEER else self.name
+            model=() if self.recipe == default else (self.recipe,), peer="" if self.name == FIRST_PEER else self.name
         )
         self.show_controls()
-        (self.drawing.follow if self.drawing.is_drawing else self._want)()
+        (self.drawing.follow if self.drawing.is_drawing else self._request_models)()
 
     def _columns_chosen(self) -> None:
         dataset = self.session.table.dataset
@@ -212,13 +213,14 @@ class DlrTab(DlrState):
         return None if frame is None or frame.run is not self.drawn_run or frame.by_hand else frame.model.step
 
     def _request_frame(self) -> None:
+        """Request the frame of the iteration that the player is at."""
         self.frames.stale = False
         run, race, table = self.drawn_run, self.player.player.race, self.table
         if run is None or table is None or race is None or run.dataset.hash != table.hash:
             return
-        step, frame = self.player.head, self.frame
+        step_index, frame = self.player.head, self.frame
         previous = frame.scene if frame is not None and frame.run is run else None
-        self.frames.request(lambda stop: dlr_frames.of_run(run, step, previous, stop))
+        self.frames.request(lambda stop: dlr_frames.of_run(run, step_index, previous, stop))
 
     def show_frame(self, frame: DlrFrame) -> None:
         """Show a frame in all pictures; while bandwidths are dragged only the curves."""

@@ -63,14 +63,14 @@ class Pictures:
             on_scrub=scrub, heights=_PATH_HEIGHTS, numbers="Numbers of the bandwidths", film=film, provenance=run_from
         )
         self.gram = GramMatrixView(numbers="Numbers of the Gram matrix", provenance=made_from)
-        maps = _row((self.map.top, 1), (self.peer_map.top, 1))
-        path = _row(*((place, 1) for place in self.path.places))
+        maps = _row_of_pictures((self.map.top, 1), (self.peer_map.top, 1))
+        path = _row_of_pictures(*((place, 1) for place in self.path.places))
         maps_and_path = pn.Column(maps, path, sizing_mode="stretch_width", margin=0)
-        self.pictures_row = _row((maps_and_path, 12), (self.ratios.top, 5))
+        self.pictures_row = _row_of_pictures((maps_and_path, 12), (self.ratios.top, 5))
         self.pictures_row.css_classes = ["alrviz-room"]
         text_rows = (
-            _row((self.map.rest, 1), (self.peer_map.rest, 1)),
-            _row((self.ratios.rest, 1), (self.path.rest, 1)),
+            _row_of_pictures((self.map.rest, 1), (self.peer_map.rest, 1)),
+            _row_of_pictures((self.ratios.rest, 1), (self.path.rest, 1)),
         )
         self.numbers = pn.Column(*text_rows, styles=CARD, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
         self.folded = Collapsible("The kernel's Gram matrix", self.gram)
@@ -140,13 +140,13 @@ class Pictures:
         return any(busy_maps)
 
 
-def _row(*parts: tuple[Viewable, int]) -> pn.Row:
+def _row_of_pictures(*pictures: tuple[Viewable, int]) -> pn.Row:
     """Return a row of (part, relative width)."""
     columns = [
         pn.Column(
-            part, styles={"flex": f"{share} 1 0", "min-width": "0"}, sizing_mode="stretch_width",
+            picture, styles={"flex": f"{relative_width} 1 0", "min-width": "0"}, sizing_mode="stretch_width",
             margin=(0, 0, 0, 12 if k else 0),
         )
-        for k, (part, share) in enumerate(parts)
+        for k, (picture, relative_width) in enumerate(pictures)
     ]  # fmt: skip
     return pn.Row(*columns, sizing_mode="stretch_width", margin=0)

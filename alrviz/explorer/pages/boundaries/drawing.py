@@ -80,6 +80,10 @@ class Drawing:
 
     Args:
         tab: shows the points; its recipe and peer are fitted to them.
+
+    Attributes:
+        sketch: the points being drawn; None while the table's rows are shown.
+        points_set_aside: the points to return to; None without any.
     """
 
     def __init__(self, tab: DlrState):
@@ -95,10 +99,10 @@ class Drawing:
 
     def _build(self) -> None:
         """Build the row of controls."""
-        group: dict[str, object] = {"size": "small", "margin": (0, 12, 0, 0)}
-        group |= {"stylesheets": [SCREEN_READER_ONLY], "sx": WORDS_ON_BUTTONS}
-        self.action = pmui.RadioButtonGroup(options=_ACTIONS, value="add", label="A press on the map", **group)
-        self.label = pmui.RadioButtonGroup(options=["a"], value="a", label="Class of new points", **group)
+        group_params: dict[str, object] = {"size": "small", "margin": (0, 12, 0, 0)}
+        group_params |= {"stylesheets": [SCREEN_READER_ONLY], "sx": WORDS_ON_BUTTONS}
+        self.action = pmui.RadioButtonGroup(options=_ACTIONS, value="add", label="A press on the map", **group_params)
+        self.label = pmui.RadioButtonGroup(options=["a"], value="a", label="Class of new points", **group_params)
         # Always one line: a hint that wraps would move the map under the pointer.
         self.words = pn.pane.HTML(
             "", stylesheets=[PANE_CSS, _ONE_LINE], sizing_mode="stretch_width", margin=(4, 0, 0, 0)
@@ -143,12 +147,12 @@ class Drawing:
     def begin(self) -> None:
         """Start drawing from the points set aside, or from rows of the table."""
         sketch, self.points_set_aside = self.points_set_aside, None
-        table, names = self._tab.table, self._tab.columns.pair
-        if sketch is None and table is not None and names is not None and self._tab.columns.numeric:
+        table, column_names = self._tab.table, self._tab.columns.pair
+        if sketch is None and table is not None and column_names is not None and self._tab.columns.numeric:
             session = self._tab.session
             # Points from a visitor's file must not be put into a link.
             is_private = session.table.source.file is not None and not session.table.source.points
-            sketch = Sketch.from_dataset(table, names, session.seed, private=is_private)
+            sketch = Sketch.from_dataset(table, column_names, session.seed, private=is_private)
         if sketch is None:
             return
         READERS.warm()  # starts the process that will read the saved points
@@ -183,9 +187,9 @@ class Drawing:
             self.end()
             self._tab.pictures.outdate()  # until the table is loaded
             self._tab.session.axes = (0, 1)
-            table = sketch.csv()
-            points = "" if sketch.private else pack_points(table)
-            self._tab.session.table.load_bytes(POINTS_FILE, table, READ_OPTIONS, POINTS_KINDS, points)
+            points_csv = sketch.csv()
+            packed_points = "" if sketch.private else pack_points(points_csv)
+            self._tab.session.table.load_bytes(POINTS_FILE, points_csv, READ_OPTIONS, POINTS_KINDS, packed_points)
 
     def discard(self) -> None:
         """Discard the points and show the table."""
@@ -197,16 +201,16 @@ class Drawing:
     def add(self, x: float, y: float) -> None:
         """Add a point of the chosen class; it is shown at once, before the models are fitted."""
         label = str(self.label.value)
-        if self._change(lambda sketch: sketch.add(float(x), float(y), label)):
+        if self._change_sketch(lambda sketch: sketch.add(float(x), float(y), label)):
             self._tab.pictures.map.preview(x, y, label)
 
     def move(self, name: int, x: float, y: float) -> None:
         """Move a point. name: its number in the sketch."""
-        self._change(lambda sketch: sketch.move(name, float(x), float(y)))
+        self._change_sketch(lambda sketch: sketch.move(name, float(x), float(y)))
 
     def remove(self, name: int) -> None:
         """Remove a point."""
-        self._change(lambda sketch: sketch.remove(name))
+        self._change_sketch(lambda sketch: sketch.remove(name))
 
     def undo(self) -> None:
         """Undo the last change."""
@@ -215,10 +219,10 @@ class Drawing:
             self._on_points()
 
     def _clear(self) -> None:
-        if self._change(lambda _: Sketch.blank()):
+        if self._change_sketch(lambda _: Sketch.blank()):
             self._tab.pictures.wipe()
 
-    def _change(self, change: Callable[[Sketch], Sketch]) -> bool:
+    def _change_sketch(self, change: Callable[[Sketch], Sketch]) -> bool:
         """Change the points; return whether they have changed."""
         sketch = self.sketch
         if sketch is None or (new_sketch := change(sketch)) is sketch:

@@ -84,7 +84,7 @@ class FamilyTab(MapTab):
         has_new_axes = was_hidden and session.axes not in ((), self._positions(dataset))
         if dataset is self._table and not has_new_axes:
             if was_hidden:
-                self._want()
+                self._request_models()
             return
         self._table = dataset
         names = list(dataset.X.columns)
@@ -100,7 +100,7 @@ class FamilyTab(MapTab):
         self.map.param.update(**map_params)
         self.map.watch(None, dataset.X, dataset.y)
         self.recipe = self.recipe.replace(seed=session.seed)
-        self._want()
+        self._request_models()
 
     def _show_controls(self) -> None:
         dataset = self.session.table.dataset
@@ -145,9 +145,10 @@ class FamilyTab(MapTab):
         """Show the chosen model, write it into the link and fit it."""
         self.session.param.update(model=() if self.name else (self.recipe,), peer=self.name)
         self._show_controls()
-        self._want()
+        self._request_models()
 
-    def _want(self) -> None:
+    def _request_models(self) -> None:
+        """Fit the chosen model, or the peer in its place, unless it is fitted."""
         dataset = self.session.table.dataset
         if dataset is None:
             return
@@ -193,8 +194,8 @@ class FamilyTab(MapTab):
         fit, dataset = self.peer.reference, self.session.table.dataset
         if fit is not None:
             if dataset is not None:
-                name = next(words for words, slug in self.model.options.items() if slug == _PEER + fit.name)
-                self._ready = model_of_peer(name, fit.model, dataset, fit.rows, self.recipe.holdout, self.session.seed)
+                label = next(menu_label for menu_label, slug in self.model.options.items() if slug == _PEER + fit.name)
+                self._ready = model_of_peer(label, fit.model, dataset, fit.rows, self.recipe.holdout, self.session.seed)
             self.map.param.update(outdated=False, title="")
             self.map.set_model(fit.model)
         self._say()

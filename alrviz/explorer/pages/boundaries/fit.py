@@ -80,13 +80,18 @@ class PeerFit:
         session: of the page.
         tasks: runs the fit.
         on_arrival: called when the fit has finished or failed.
+
+    Attributes:
+        reference: the fitted peer; None before.
+        best_error: test error of the Bayes-optimal classifier; NaN if it is not known.
+        is_fitting: whether the thread is working.
     """
 
     def __init__(self, session: Session, tasks: PageTasks, on_arrival: Callable[[], None]):
         self._session, self._tasks, self._on_arrival = session, tasks, on_arrival
         self._request: Hashable = None
         self.reference: ReferenceFit | None = None
-        self.best_error = float("nan")  # test error of the Bayes-optimal classifier, if known
+        self.best_error = float("nan")
         self.is_fitting = False
 
     def ask(self, name: str, dataset: Dataset, *, holdout: float, seed: int) -> None:
@@ -102,7 +107,7 @@ class PeerFit:
             fit = fit_reference(name, dataset, **rows)
             return fit, fit_reference(TRUTH, dataset, **rows).error if truth is not None else float("nan")
 
-        self._tasks.start("peer", work, self._take, self._fail)
+        self._tasks.start("peer", work, self._take_result, self._fail)
 
     def forget(self) -> None:
         """Cancel the fit and forget its result."""
@@ -110,7 +115,7 @@ class PeerFit:
         self._request = self.reference = None
         self.is_fitting = False
 
-    def _take(self, result: tuple[ReferenceFit, float]) -> None:
+    def _take_result(self, result: tuple[ReferenceFit, float]) -> None:
         (self.reference, self.best_error), self.is_fitting = result, False
         self._on_arrival()
 
@@ -135,6 +140,14 @@ class MapTab(Tab):
         families: the families offered.
         default_recipe: used if the link has no model.
         has_film: whether the fit can be saved as a replay.
+
+    Attributes:
+        recipe: of the model shown.
+        name: slug of the peer.
+        linked_model: whether the link named the model.
+        starter: estimates and starts the fit.
+        model_part: the part for evaluation and export.
+        settings_button, python_button: for the tab's rows of buttons.
     """
 
     def __init__(
@@ -158,7 +171,7 @@ class MapTab(Tab):
         is_linked = session.tab == slug
         self.linked_model = bool(is_linked and session.model and session.model[0].family in families)
         self.recipe: Recipe = session.model[0] if self.linked_model else default_recipe
-        self.name = session.peer if is_linked else ""  # slug of the peer
+        self.name = session.peer if is_linked else ""
         self._hidden = False  # whether another tab is in front
 
     def build(self) -> tuple[Viewable, Viewable]:

@@ -41,21 +41,21 @@ def loss_words(bandwidth: str, nll: float) -> str:
 
 def few_rows_html(encoded: Encoded | None, noun: str) -> str:
     """Return a warning if a class has few rows. noun: "row" or "point"."""
-    rows = int(np.bincount(encoded.y.astype(np.intp)).min()) if encoded is not None and len(encoded.y) else 0
-    if rows >= MIN_CLASS_ROWS:
+    n_rows = int(np.bincount(encoded.y.astype(np.intp)).min()) if encoded is not None and len(encoded.y) else 0
+    if n_rows >= MIN_CLASS_ROWS:
         return ""
-    rows_text = f"{rows:,} {noun}{'s' if rows != 1 else ''}"
+    rows_text = f"{n_rows:,} {noun}{'s' if n_rows != 1 else ''}"
     return (
         f" <span class='bad'><abbr title='{_FEW_ROWS_HINT}'><b>Few {noun}s</b></abbr>: a class has {rows_text}.</span>"
     )
 
 
-def trace_values(racer: Racer, head: int) -> dict[str, float]:
+def trace_values(racer: Racer, iteration: int) -> dict[str, float]:
     """Return the values of a run's trace at an iteration, or at its end if that is earlier; NaN for missing values."""
 
     def value(name: str) -> float:
         column = racer.columns.get(name, ())
-        return float(column[min(head, len(column) - 1)]) if len(column) else float("nan")
+        return float(column[min(iteration, len(column) - 1)]) if len(column) else float("nan")
 
     rows = racer.run.trace.rows or 1.0
     return {
@@ -74,18 +74,17 @@ def run_html(player: FitPlayer, outdated: bool) -> str:
         reason = "" if outcome is None else safe(outcome.sentence, 400)
         return f"<p class='bad'>{reason}</p>" if reason else "<p class='quiet'>&nbsp;</p>"
     values = trace_values(racer, player.place)
-    words = [f"NLL {number(values['nll'])} per training row"]
+    phrases = [f"NLL {number(values['nll'])} per training row"]
     if np.isfinite(values["heldout"]):
-        words.append(f"test {number(values['heldout'])}")
+        phrases.append(f"test {number(values['heldout'])}")
     if np.isfinite(values["error"]):
-        words.append(_accuracy_of_rows_html(values["error"], racer.run.trace.heldout_rows))
-    end = racer.run.outcome
-    outcome_html = (
-        f"; <abbr title='{safe(end.sentence)}'>{safe(end.code)}</abbr>" if end is not None and player.ended else ""
-    )
+        phrases.append(_accuracy_of_rows_html(values["error"], racer.run.trace.heldout_rows))
+    outcome_html, outcome = "", racer.run.outcome
+    if outcome is not None and player.ended:
+        outcome_html = f"; <abbr title='{safe(outcome.sentence)}'>{safe(outcome.code)}</abbr>"
     return (
         f"<p><b>{safe(racer.recipe.name, 80)}</b> <span class='quiet'>at iteration {player.place:,}:</span> "
-        f"{', '.join(words)}<span class='quiet'>{outcome_html}</span></p>"
+        f"{', '.join(phrases)}<span class='quiet'>{outcome_html}</span></p>"
     )
 
 
@@ -101,14 +100,14 @@ def peer_html(name: str, peer: PeerFit) -> str:
     fit: ReferenceFit | None = peer.reference
     if fit is None or fit.name != name:
         return "<p class='quiet'>&nbsp;</p>"
-    words = []
+    phrases = []
     if np.isfinite(fit.error):
-        words.append(_accuracy_of_rows_html(fit.error, fit.heldout_rows))
+        phrases.append(_accuracy_of_rows_html(fit.error, fit.heldout_rows))
     if np.isfinite(fit.log_loss):
-        words.append(f"log loss {number(fit.log_loss)}")
+        phrases.append(f"log loss {number(fit.log_loss)}")
     if fit.rows:
-        words.append(f"fitted on {fit.rows:,} rows")
-    return f"<p><b>{safe(label)}</b> {', '.join(words)} <span class='quiet'>{safe(note, 200)}</span></p>"
+        phrases.append(f"fitted on {fit.rows:,} rows")
+    return f"<p><b>{safe(label)}</b> {', '.join(phrases)} <span class='quiet'>{safe(note, 200)}</span></p>"
 
 
 def dlr_html(tab: "DlrState") -> str:
@@ -132,13 +131,13 @@ def dlr_html(tab: "DlrState") -> str:
             f"{validation_text}; <span class='quiet'>{fit_text}; the weights were fitted again.</span>{warning}</p>"
         )
     trace = racer.run.trace
-    words = [f"{loss_words(bandwidth, values['nll'])} per training row"]
-    words += [f"validation {number(values['validation'])}"] if np.isfinite(values["validation"]) else []
+    phrases = [f"{loss_words(bandwidth, values['nll'])} per training row"]
+    phrases += [f"validation {number(values['validation'])}"] if np.isfinite(values["validation"]) else []
     if np.isfinite(values["error"]):
-        words.append(_accuracy_of_rows_html(values["error"], trace.heldout_rows))
-    words += _peer_texts(tab)
+        phrases.append(_accuracy_of_rows_html(values["error"], trace.heldout_rows))
+    phrases += _peer_texts(tab)
     iteration_html = f"<span class='quiet'>iteration {tab.player.place:,}:</span>"
-    return f"<p><b>dlr</b> {iteration_html} {', '.join(words)}{warning}</p>{_no_scale_html(tab)}"
+    return f"<p><b>dlr</b> {iteration_html} {', '.join(phrases)}{warning}</p>{_no_scale_html(tab)}"
 
 
 def source_line(tab: "DlrState") -> str:
@@ -164,25 +163,28 @@ def _no_scale_html(tab: "DlrState") -> str:
 
 
 def _peer_texts(tab: "DlrState") -> list[str]:
+    """Return the accuracies of the peer and of the Bayes-optimal classifier as HTML, as far as they are known."""
     fit = tab.peer.reference
     if fit is None or tab.peer.is_fitting or not np.isfinite(fit.error):
         return []
-    rows, words = fit.heldout_rows, []
+    n_rows, phrases = fit.heldout_rows, []
     if fit.name != TRUTH:
-        words.append(f"{safe(tab.menus.peer_label, 60)} {_accuracy_html(fit.error, rows)}")
+        phrases.append(f"{safe(tab.menus.peer_label, 60)} {_accuracy_html(fit.error, n_rows)}")
     if np.isfinite(tab.peer.best_error):
-        words.append(f"<abbr title='{_BEST_HINT}'>{BEST}</abbr> {_accuracy_html(tab.peer.best_error, rows)}")
-    return words
+        phrases.append(f"<abbr title='{_BEST_HINT}'>{BEST}</abbr> {_accuracy_html(tab.peer.best_error, n_rows)}")
+    return phrases
 
 
 def _drawn_html(frame: "DlrFrame", recipe: Recipe) -> str:
+    """Return a line on a fit to drawn points: its loss per point and its bandwidths."""
     fit = frame.live
     assert fit is not None
-    widths = [f"{safe(r.column, 40)} {r.bandwidth:.3g}" for r in frame.scene.columns if r.x is not None]
+    numeric_densities = [density for density in frame.scene.columns if density.x is not None]
+    bandwidths = [f"{safe(density.column, 40)} {density.bandwidth:.3g}" for density in numeric_densities]
     loss = loss_words(recipe.params["bandwidth"], fit.nll)
     return (
         f"<p><b>dlr</b> <span class='quiet'>on the drawn points, without test rows:</span> {loss} per point, "
-        f"bandwidths {', '.join(widths)}<span class='quiet'>{'' if fit.settled else ' &hellip;'}</span>"
+        f"bandwidths {', '.join(bandwidths)}<span class='quiet'>{'' if fit.settled else ' &hellip;'}</span>"
         f"{few_rows_html(fit.encoded, 'point')}</p>"
     )
 
@@ -205,7 +207,7 @@ def _accuracy_of_rows_html(error: float, rows: float) -> str:
 def dlr_script(tab: "DlrState") -> str:
     """Return the script of the tab DLR, which computes its numbers and both maps."""
     session, names = tab.session, tab.columns.pair or ("", "")
-    imports, body = run_code(tab.recipe)
+    imports, fit_code = run_code(tab.recipe)
     peer_imports, peer_code = _peer_code(session, tab.recipe, tab.name)
     has_all_columns = session.table.dataset is None or session.table.dataset is tab.table
     columns_code = "" if has_all_columns else _TWO_COLUMNS_CODE.format(names=tuple(map(str, names)))
@@ -214,7 +216,7 @@ def dlr_script(tab: "DlrState") -> str:
 import alrviz
 {imports}{peer_imports}
 {dataset_code(session)}{columns_code}
-{body}
+{fit_code}
 {peer_code.replace("model = peer.model", "").rstrip()}
 dlr = alrviz.DecisionMapView(model, dataset.X, dataset.y, {axes_code})
 beside = alrviz.DecisionMapView(peer.model, dataset.X, dataset.y, {axes_code})
@@ -245,22 +247,23 @@ view  # in a notebook; view.servable() in a script for `panel serve`
 
 def run_code(recipe: Recipe) -> tuple[str, str]:
     """Return imports, and code that fits a recipe and prints the result."""
-    body = f"""recipe = {recipe_code(recipe)}
+    fit_code = f"""recipe = {recipe_code(recipe)}
 run = alrviz.Run(dataset, recipe)
 for step in run.steps():
     pass
 print(f"{{recipe.name}}: {{run.outcome.code}} after {{step.index}} iterations, NLL {{step.nll / run.trace.rows:.6f}}")
 print({{name: value for name, value in step.extra.items()}})
 model = model_at(run)"""
-    return "from alrviz.studies.maps.run_classifier import model_at\n", body
+    return "from alrviz.studies.maps.run_classifier import model_at\n", fit_code
 
 
 def _peer_code(session: Session, recipe: Recipe, peer: str) -> tuple[str, str]:
+    """Return imports, and code that fits the peer on the recipe's training rows. peer: its slug."""
     imports_code, truth_code = "from alrviz.studies.race.reference_fit import fit_reference\n", ""
     if peer == TRUTH and session.table.source.demo is not None:
         imports_code += "from alrviz.data.demos import demo_truth\n"
         truth_code = f", truth=demo_truth({session.table.source.demo[0]!r})"
-    body = f"""peer = fit_reference({peer!r}, dataset, holdout={recipe.holdout:g}, seed={recipe.seed}{truth_code})
+    fit_code = f"""peer = fit_reference({peer!r}, dataset, holdout={recipe.holdout:g}, seed={recipe.seed}{truth_code})
 print(f"{{peer.name}}: {{100 * (1 - peer.error):.2f}} % of test rows right")
 model = peer.model"""
-    return imports_code, body
+    return imports_code, fit_code

@@ -91,12 +91,14 @@ class HistoryTab(Tab):
         self.tasks.start("history", lambda stop: (load_history(owner), store_problem()), self._take_items)
 
     def _take_items(self, loaded: tuple[tuple[list[HistoryItem], int], str]) -> None:
+        """Show the history. loaded: (items, number of deleted runs), and why runs are not saved ("" if they are)."""
         selected = self.item
         (self.items, self._n_pruned), self._problem = loaded
         self._has_loaded = True
-        self._list(next((k for k, item in enumerate(self.items) if selected and item.run.id == selected.run.id), 0))
+        ids = [item.run.id for item in self.items]
+        self._list_runs(ids.index(selected.run.id) if selected is not None and selected.run.id in ids else 0)
 
-    def _list(self, active: int = 0) -> None:
+    def _list_runs(self, selected_position: int = 0) -> None:
         listed_items = self.items[: self._n_listed]
         with self._listing:
             self.list.items = [
@@ -106,13 +108,13 @@ class HistoryTab(Tab):
                 }
                 for item in listed_items
             ]  # fmt: skip
-            self.list.active = min(active, len(listed_items) - 1) if listed_items else None
+            self.list.active = min(selected_position, len(listed_items) - 1) if listed_items else None
         self.more_button.visible = len(self.items) > len(listed_items)
         self._show_item()
 
     def _show_more(self) -> None:
         self._n_listed += RUNS_PER_PAGE
-        self._list(self._active)
+        self._list_runs(self._active)
 
     @property
     def _active(self) -> int:
@@ -131,17 +133,18 @@ class HistoryTab(Tab):
             self._show_item()
 
     def _show_item(self) -> None:
+        """Show the selected run, or why there is none."""
         item = self.item
         self._deletion_id = ""
         self.list.visible = self.detail.visible = item is not None
-        problem = NOT_SAVED.format(safe(self._problem)) if self._problem else ""
-        empty = EMPTY + pruned_html(self._n_pruned) if self._has_loaded else LOADING
-        say(self.status, problem or ("" if item is not None else empty))
-        self.status.visible = bool(problem) or item is None
+        problem_html = NOT_SAVED.format(safe(self._problem)) if self._problem else ""
+        empty_html = EMPTY + pruned_html(self._n_pruned) if self._has_loaded else LOADING
+        say(self.status, problem_html or ("" if item is not None else empty_html))
+        self.status.visible = bool(problem_html) or item is None
         if item is None:
             return
-        size = sum(run.size for run in self.items)
-        say(self.description, item_html(item, size, len(self.items)) + pruned_html(self._n_pruned))
+        stored_bytes = sum(run.size for run in self.items)
+        say(self.description, item_html(item, stored_bytes, len(self.items)) + pruned_html(self._n_pruned))
         for link_button, link in (
             (self.open, item.link),
             (self.race_again, item.race_again),
@@ -168,7 +171,7 @@ class HistoryTab(Tab):
             return
         owner, id = self.session.owner, item.run.id
         self.items = [run for run in self.items if run.run.id != id]
-        self._list(self._active)
+        self._list_runs(self._active)
         # One task per run: a second deletion under the same name would cancel the first.
         self.tasks.start(f"delete {id}", lambda stop: open_run_store().delete(owner, id), lambda _: self.on_shown())
 
@@ -179,11 +182,11 @@ def _link(label: str, icon: str, hint: str, variant: str = "outlined") -> pmui.B
     )
 
 
-def item_html(item: HistoryItem, size: int, count: int) -> str:
+def item_html(item: HistoryItem, stored_bytes: int, n_runs: int) -> str:
     """Return the details of a run: recipes, table, state, version; and the size of all saved runs."""
     run = item.run
     recipes_html = "".join(
-        f"<li>{safe(name, 80)} <span class='quiet'>{safe(_settings(recipe), 300)}</span></li>"
+        f"<li>{safe(name, 80)} <span class='quiet'>{safe(_settings_text(recipe), 300)}</span></li>"
         for name, recipe in zip(short_names(item.recipes), item.recipes, strict=True)
     )
     origin_html = "" if run.link else "<p class='quiet'>Run outside the explorer: only its numbers can be exported.</p>"
@@ -192,26 +195,26 @@ def item_html(item: HistoryItem, size: int, count: int) -> str:
         f"<p>{safe(summary_line(item))}<br><span "
         f"class='quiet'>{safe(run.sentence, 300)}</span></p><ul>{recipes_html}</ul>"
         f"<p class='quiet'>table {safe(run.data_hash[:16])} · alrviz {safe(run.version, 40)}</p>{origin_html}"
-        f"<p class='quiet'>{plural(count, 'run')} saved, {bytes_text(size)} in all.</p>"
+        f"<p class='quiet'>{plural(n_runs, 'run')} saved, {bytes_text(stored_bytes)} in all.</p>"
     )
 
 
-def pruned_html(count: int) -> str:
+def pruned_html(n_deleted: int) -> str:
     """Return a line on the runs that were deleted to free space; "" if none were."""
-    if not count:
+    if not n_deleted:
         return ""
-    runs = plural(count, "older run was", "older runs were")
+    runs = plural(n_deleted, "older run was", "older runs were")
     return f"<p class='quiet'>{runs} deleted to make room: the run store was full.</p>"
 
 
-def _settings(recipe: Recipe) -> str:
+def _settings_text(recipe: Recipe) -> str:
     """Return the order and the settings that are not defaults, in words."""
     params = recipe.definition.params
     settings = {
         name: value for name, value in recipe.params.items() if name == "order" or value != params[name].default
     }
-    words = {"order": "n ="}
+    prefix_by_name = {"order": "n ="}
     return ", ".join(
-        f"{words.get(name, name.replace('_', ' '))} {f'{value:g}' if isinstance(value, float) else value}"
+        f"{prefix_by_name.get(name, name.replace('_', ' '))} {f'{value:g}' if isinstance(value, float) else value}"
         for name, value in settings.items()
     )

@@ -73,7 +73,7 @@ class PlannedComparison(PlannedStudy):
 
 def split_by_table(fits: Sequence[RecipeEstimate], recipes: int) -> list[Sequence[RecipeEstimate]]:
     """Split the estimates by table, each of so many recipes."""
-    return [fits[start : start + recipes] for start in range(0, len(fits), recipes)]
+    return [fits[first_fit : first_fit + recipes] for first_fit in range(0, len(fits), recipes)]
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ print(ranks(study, "log_loss"))
                 fits += table_fits
                 table_remarks = () if table.source.demo else remarks_of(table.dataset, [fit.note for fit in table_fits])
                 remarks += [f"{table.dataset.name}: {remark}" for remark in table_remarks]
-            total = self.cost(None, [fit for fit in fits if not fit.refused])
+            total_cost = self.cost(None, [fit for fit in fits if not fit.refused])
             planned = PlannedComparison(
-                tuple(fits), total, recipes=self.runnable(fits), remarks=tuple(remarks),
+                tuple(fits), total_cost, recipes=self.runnable(fits), remarks=tuple(remarks),
                 names=tuple(short_names(self.recipes)), tables=tables, unopened_tables=unopened_tables,
             )  # fmt: skip
             planned_study: PlannedComparison = plan(planned, [table.dataset for table in tables], stop, tell)
@@ -195,21 +195,24 @@ def _cost_html(planned: PlannedComparison) -> str:
         return NO_DATA_SETS
     rows = []
     for table, fits in zip(planned.tables, planned.estimates_by_table, strict=True):
-        data = table.dataset
-        shape_text = f"{data.n_rows:,} rows, {data.X.shape[1]} columns, {data.n_classes} classes"
-        rows.append([f"<abbr title='{shape_text}'>{safe(data.name, 60)}</abbr>", *map(_cost_text, fits)])
+        dataset = table.dataset
+        shape_text = f"{dataset.n_rows:,} rows, {dataset.X.shape[1]} columns, {dataset.n_classes} classes"
+        rows.append([f"<abbr title='{shape_text}'>{safe(dataset.name, 60)}</abbr>", *map(_cost_text, fits)])
     for name, reason in planned.unopened_tables:
-        text = f"<span class='bad'>left out</span>: {safe(reason, 400)}"
-        rows.append([safe(name, 60), f"<td colspan='{len(planned.names)}' style='white-space:normal'>{text}</td>"])
-    title = f"parameters · memory · one fit, about {term_html('pass', 'passes')} included"
-    return html_table([title, *(safe(name, 40) for name in planned.names)], rows)
+        reason_html = f"<span class='bad'>left out</span>: {safe(reason, 400)}"
+        rows.append(
+            [safe(name, 60), f"<td colspan='{len(planned.names)}' style='white-space:normal'>{reason_html}</td>"]
+        )
+    corner_heading = f"parameters · memory · one fit, about {term_html('pass', 'passes')} included"
+    return html_table([corner_heading, *(safe(name, 40) for name in planned.names)], rows)
 
 
 def _cost_text(fit: RecipeEstimate) -> str:
+    """Return the cell of a recipe's parameters, memory and time on one data set."""
     if fit.refused:
         return f"<abbr class='bad' title='{safe(fit.refused, 400)}'>refused</abbr>"
-    count = count_text(fit.cost.parameters) if fit.cost.parameters else "&ndash;"
-    return f"{count} · {bytes_text(fit.cost.bytes)} · {seconds_text(fit.cost.seconds)}"
+    count_html = count_text(fit.cost.parameters) if fit.cost.parameters else "&ndash;"
+    return f"{count_html} · {bytes_text(fit.cost.bytes)} · {seconds_text(fit.cost.seconds)}"
 
 
 class CompareTab(StudyPage):
@@ -250,13 +253,13 @@ class CompareTab(StudyPage):
         """Add a newly dropped table to the data sets; then estimate the current settings."""
         if self.session.page != self._page:
             return  # the session's link is another page's
-        new = self.own_tables.add_current()
+        new_link = self.own_tables.add_current()
         sets = self.spec.sets
         links = sets.links
-        if new is not None or self.own_tables.with_choices(links) != sets.own_tables:
+        if new_link is not None or self.own_tables.with_choices(links) != sets.own_tables:
             # A dropped table replaces the default sets, which nobody chose.
-            demos = () if new is not None and sets == FIRST_SETS else sets.demos
-            own_tables = self.own_tables.with_choices(links if new is None else [*links, new])
+            demos = () if new_link is not None and sets == FIRST_SETS else sets.demos
+            own_tables = self.own_tables.with_choices(links if new_link is None else [*links, new_link])
             self.change(replace(self.spec, sets=TableSets(demos, own_tables)))
         else:
             super().request_estimate()
@@ -284,9 +287,9 @@ def tables_code(tables: tuple[NamedTable, ...], seed: int, served_from: str) -> 
     code = "tables = []\n"
     for table in tables:
         dataset, demo = table.dataset, table.source.demo
-        lines = table_code(dataset, table.source, seed, served_from)
+        table_lines = table_code(dataset, table.source, seed, served_from)
         if dataset.name != (demo[0] if demo else dataset.table.name):  # another table has the same name
-            lines += f"\ndataset = dataclasses.replace(dataset, name={dataset.name!r})"
+            table_lines += f"\ndataset = dataclasses.replace(dataset, name={dataset.name!r})"
             code = code if code.startswith("import") else f"import dataclasses\n\n{code}"
-        code += f"{lines}\ntables.append(dataset)\n"
+        code += f"{table_lines}\ntables.append(dataset)\n"
     return code

@@ -44,14 +44,14 @@ class ResultsTab(Tab):
             label="Methods", options=[], max_items=MAX_METHODS, sizing_mode="stretch_width", solid=False, visible=False,
             margin=(0, 0, 0, 8), css_classes=["alrviz-line"],
         )  # fmt: skip
-        self.methods.param.watch(lambda _: self._show(), "value")
-        first = pn.Row(self.strip, self.methods, margin=0)
+        self.methods.param.watch(lambda _: self._show_methods(), "value")
+        menus_row = pn.Row(self.strip, self.methods, margin=0)
         self.text = html(text=about_html("results"))
         self.study_view = CompareView(wake=session.wake, dark=session.dark, height=f"min(560px, {room(330, 290, 82)})")
         self.study_view.bar.panel.visible = False  # nothing runs here
         self.card = pn.Column(self.study_view, styles=CARD, sizing_mode="stretch_width", margin=0, visible=False)
         session.subscribe(lambda event: self.study_view.param.update(dark=event.new), "dark")
-        return first, pn.Column(self.text, self.card, sizing_mode="stretch_width", margin=0)
+        return menus_row, pn.Column(self.text, self.card, sizing_mode="stretch_width", margin=0)
 
     # ---- the file --------------------------------------------------------------------------------------------------
 
@@ -67,17 +67,17 @@ class ResultsTab(Tab):
     def show(self, results: Results, name: str) -> None:
         """Show a file's results, first the methods with results on most sets."""
         self.results = results
-        sets, methods = (f"{len(items):,}" for items in (results.datasets, results.methods))
-        say(self.text, f"<p class='quiet'>{safe(name, 60)}: {methods} methods on {sets} data sets</p>")
+        n_sets, n_methods = (f"{len(items):,}" for items in (results.datasets, results.methods))
+        say(self.text, f"<p class='quiet'>{safe(name, 60)}: {n_methods} methods on {n_sets} data sets</p>")
         self.study_view.offer_measures(results.measured)
         self.methods.param.update(
             options=list(results.methods),
             value=list(results.methods[:N_FIRST_METHODS]),
             visible=len(results.methods) > 1,
         )
-        self._show()
+        self._show_methods()
 
-    def _show(self) -> None:
+    def _show_methods(self) -> None:
         methods = [name for name in self.methods.value or () if self.results and name in self.results.methods]
         self.card.visible = bool(methods)
         selection = self.results.of(methods) if self.results is not None and methods else None

@@ -78,15 +78,15 @@ def opener(session: Session) -> Callable[[Source, StopToken], NamedTable]:
     That is the session's table, the server's own, or a file that the visitor uploaded. The function raises `TableError`
     if the server no longer has the file.
     """
-    current = session.table.source if session.table.pending is None else NO_CHOICES
+    current_source = session.table.source if session.table.pending is None else NO_CHOICES
     dataset, served, owner = session.table.dataset, session.table.served, session.owner
     tables, limits = session.registry.tables, session.registry.limits
 
     def open_table(source: Source, stop: StopToken) -> NamedTable:
         link = source.file
         assert link is not None
-        if dataset is not None and current.file is not None and current.file.hash == link.hash:
-            return NamedTable(dataset, replace(source, upload=current.upload))
+        if dataset is not None and current_source.file is not None and current_source.file.hash == link.hash:
+            return NamedTable(dataset, replace(source, upload=current_source.upload))
         if served is not None and link.fits(served.hash):
             if source == Source(file=link):
                 return NamedTable(served)
@@ -146,7 +146,8 @@ def open_all(
 
 def _with_unique_name(table: NamedTable, used_names: Sequence[str]) -> NamedTable:
     """Return the table, renamed if its name is used."""
-    name, count = table.dataset.name, 2
-    while name in used_names:
-        name, count = f"{table.dataset.name} {count}", count + 1
-    return table if name == table.dataset.name else replace(table, dataset=replace(table.dataset, name=name))
+    old_name, number = table.dataset.name, 2
+    new_name = old_name
+    while new_name in used_names:
+        new_name, number = f"{old_name} {number}", number + 1
+    return table if new_name == old_name else replace(table, dataset=replace(table.dataset, name=new_name))

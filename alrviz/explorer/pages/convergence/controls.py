@@ -60,7 +60,7 @@ class RaceMenus:
         self.order = order_buttons()
         self.alpha = select("alpha", {}, 96, description=explain("alpha"))
         for name in ("question", "order", "alpha"):
-            getattr(self, name).param.watch(lambda event, name=name: self._tell(name, event.new), "value")
+            getattr(self, name).param.watch(lambda event, name=name: self._report_choice(name, event.new), "value")
         try_it = pn.pane.HTML("<span class='quiet'>Try:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
         try_it.css_classes = ["alrviz-hint"]
         examples = pn.Row(try_it, *(pill(example, on_try) for example in EXAMPLES), margin=0)
@@ -72,7 +72,7 @@ class RaceMenus:
             css_classes=["alrviz-first", "alrviz-part-controls"],
         )  # fmt: skip
 
-    def _tell(self, name: str, value: Any) -> None:
+    def _report_choice(self, name: str, value: Any) -> None:
         if not self._setting and value not in (None, _MIXED):
             self._on_change(name, value)
 
@@ -98,8 +98,8 @@ class RaceMenus:
             self.order.value = order or _MIXED
             needs_penalty = definition is not None and definition.needs_penalty
             mixed: dict[str, Any] = {_MIXED: _MIXED} if alpha is None else {}
-            entries = alpha_entries(alpha)
+            alpha_by_label = alpha_entries(alpha)
             self.alpha.options = mixed | {
-                label: value for label, value in entries.items() if value or not needs_penalty
+                label: value for label, value in alpha_by_label.items() if value or not needs_penalty
             }
             self.alpha.value = _MIXED if alpha is None else alpha

@@ -40,8 +40,8 @@ class RaceDialogs:
             "Revoke link", self._revoke, icon="link_off", variant="outlined", margin=(8, 0, 8, 8)
         )
         buttons = pn.Row(self._copy_link, self._revoke_button, margin=0)
-        parts = (self._text, self._link, buttons, self._keep, self._code)
-        self._share = LazyDialog(lambda: dialog("Share this race", "sm", *parts))
+        dialog_parts = (self._text, self._link, buttons, self._keep, self._code)
+        self._share = LazyDialog(lambda: dialog("Share this race", "sm", *dialog_parts))
         self.panels = (self._script.place, self._share.place)
 
     def show_script(self, recipes: Sequence[Recipe], version: str) -> None:
@@ -62,8 +62,8 @@ class RaceDialogs:
         self._share.open()
 
     def _show_link(self, visible: bool) -> None:
-        for part in (self._link, self._code, self._copy_link, self._revoke_button, self._keep):
-            part.visible = visible
+        for widget in (self._link, self._code, self._copy_link, self._revoke_button, self._keep):
+            widget.visible = visible
 
     def _revoke(self) -> None:
         if self.session.runs.entry is not None:

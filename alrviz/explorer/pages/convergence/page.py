@@ -132,19 +132,23 @@ class ConvergencePage(Page):
         return is_first_table and not session.lesson and self.settings.is_first
 
     def _layout(self) -> Viewable:
-        python = text_button("Python", "code", _PYTHON, lambda: self.dialogs.show_script(self.racers, __version__))
-        share = text_button("Share", "share", _SHARE, self._share)
-        buttons = pn.Row(self.starter.pane, python, share, margin=0, styles={"flex": "1 1 240px", "min-width": "0"})
+        python_button = text_button(
+            "Python", "code", _PYTHON, lambda: self.dialogs.show_script(self.racers, __version__)
+        )
+        share_button = text_button("Share", "share", _SHARE, self._share)
+        buttons = pn.Row(
+            self.starter.pane, python_button, share_button, margin=0, styles={"flex": "1 1 240px", "min-width": "0"}
+        )
         racers_row = pn.FlexBox(
             self.chooser.panel, buttons, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
             sizing_mode="stretch_width", css_classes=["alrviz-part-racers"],
         )  # fmt: skip
-        card = pn.Column(
+        race_card = pn.Column(
             self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0, css_classes=["alrviz-first"]
         )
         about_part = Collapsible("About this plot", html(text=about_html("convergence")))
         return pn.Column(
-            self.controls.panel, racers_row, self.note, card, self.scales.part, self.model.evaluation.part,
+            self.controls.panel, racers_row, self.note, race_card, self.scales.part, self.model.evaluation.part,
             self.model.part, about_part, *self.dialogs.panels, sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 
@@ -162,7 +166,7 @@ class ConvergencePage(Page):
 
     def _share(self) -> None:
         self.dialogs.show_share()
-        self._attend()
+        self._report_shown_race()
 
     def drawer(self) -> Viewable:
         """Return the settings of the racer chosen, and of all racers."""
@@ -185,8 +189,8 @@ class ConvergencePage(Page):
         self.controls.show(settings, self.session)
         self.chooser.show()
         self.scales.show(settings.recipes[0])
-        note = streaming_note(self.recipes) if isinstance(self.session.table.race_data, Stream) else ""
-        self.note.param.update(object=f"<p class='quiet'>{safe(note, 600)}</p>", visible=bool(note))
+        note_text = streaming_note(self.recipes) if isinstance(self.session.table.race_data, Stream) else ""
+        self.note.param.update(object=f"<p class='quiet'>{safe(note_text, 600)}</p>", visible=bool(note_text))
         self._check_outdated()
         self.starter.set_race(self.session.table.race_data, self.racers)
 
@@ -294,6 +298,7 @@ class ConvergencePage(Page):
     # ---- table, race ----------------------------------------------------------------------------------------------
 
     def _table_changed(self) -> None:
+        """Race the models on the session's new table, if this page is in front."""
         dataset, self._table_pending = self.session.table.dataset, self.session.page != self.slug
         if dataset is None or self._table_pending:
             return
@@ -308,7 +313,7 @@ class ConvergencePage(Page):
             self._set_question_racers()
         self.race_view.expect(self.recipes)
 
-    def _attend(self) -> None:
+    def _report_shown_race(self) -> None:
         """Tell the registry which race is on this screen, and whether it is paused; report steps of a shared race."""
         racer = self.race_view.player.reader
         entry = getattr(None if racer is None else racer.race, "entry", None)
@@ -328,6 +333,7 @@ class ConvergencePage(Page):
             entry.last_seen_iteration = max(entry.last_seen_iteration, iteration)
 
     def _check_awaited(self) -> None:
+        """Give up a press of Run that waited for a table which could not be loaded."""
         table = self.session.table
         if table.loading is None and table.dataset is None and self.race_view.player.is_waiting:
             self.race_view.press_stop()  # the table that Run waits for could not be loaded
@@ -369,7 +375,7 @@ class ConvergencePage(Page):
         """Take over what threads have finished; return whether there may be more."""
         base_busy = super().pump()
         moving = self.race_view.pump()
-        self._attend()
+        self._report_shown_race()
         self.starter.show_passes(self.race_view.race)
         receiving = self.model.pump(self.race_view.race)
         return moving or base_busy or receiving

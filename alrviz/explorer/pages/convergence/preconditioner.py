@@ -66,18 +66,18 @@ class PreconditionerChart:
         self._drawn_key = key
         self.picture.pane.styles = {"opacity": FADED_OPACITY}  # outdated until the new points arrive
         self.status.object = "<p class='quiet'>counting &hellip;</p>"
-        words = f"{safe(dataset.name, 60)}, all cells of order {recipe.params['order']}"
+        title = f"{safe(dataset.name, 60)}, all cells of order {recipe.params['order']}"
         self._tasks.start(
-            "why", lambda stop: scale_points_of(dataset, recipe, stop), lambda points: self._draw(points, words)
+            "why", lambda stop: scale_points_of(dataset, recipe, stop), lambda points: self._draw(points, title)
         )
 
-    def _draw(self, points: pd.DataFrame, words: str) -> None:
+    def _draw(self, points: pd.DataFrame, title: str) -> None:
         from alrviz.pictures.scales import scales
 
         self.picture.show(scales(points, dark=self._session.dark))
         self._points = points
         self.picture.pane.styles = {"opacity": "1"}
-        self.status.object = f"<p class='quiet'>{words}</p>"
+        self.status.object = f"<p class='quiet'>{title}</p>"
 
     def _csv(self) -> str:
         if self._points is None or self.recipe is None:

@@ -16,6 +16,9 @@ class RaceSettings:
         recipes: the racers; () for those of the question.
         seed: of the question's racers.
         cuts: discretize and n_bins of the question's racers.
+
+    Attributes:
+        order, alpha: of the racers; None if custom racers differ in it.
     """
 
     def __init__(
@@ -26,14 +29,13 @@ class RaceSettings:
         cuts: Mapping[str, Any] = MappingProxyType({}),
     ):
         self.question = question if question in (*QUESTIONS, CUSTOM) else FIRST_QUESTION
-        # order, alpha: None if custom racers differ in it
         self.order: int | None = 2
         self.alpha: float | None = FIRST_ALPHA if self._needs_penalty else 0.0
         self.cuts: Mapping[str, Any] = dict(cuts)
         self._alpha_is_chosen = False  # whether the reader chose alpha, rather than the question
         self.recipes = recipes
         if recipes:
-            self._read()
+            self._derive_settings()
         else:
             self.recipes = recipes_of(self.question, order=self.order, alpha=self.alpha, seed=seed, cuts=self.cuts)
 
@@ -41,12 +43,12 @@ class RaceSettings:
     def _needs_penalty(self) -> bool:
         return self.question in QUESTIONS and QUESTIONS[self.question].needs_penalty
 
-    def _read(self) -> None:
+    def _derive_settings(self) -> None:
         """Derive order, alpha and question from the racers."""
-        orders = [order for r in self.recipes if isinstance(order := r.params.get("order"), int)]
+        orders = [order for racer in self.recipes if isinstance(order := racer.params.get("order"), int)]
         self.order = orders[0] if orders else 2
         # An alpha such as "auto", or one per order, is no value of the menu.
-        alphas = [alpha for r in self.recipes if isinstance(alpha := r.params.get("alpha"), float)]
+        alphas = [alpha for racer in self.recipes if isinstance(alpha := racer.params.get("alpha"), float)]
         self.alpha = alphas[0] if alphas else 0.0
         self.cuts = {"discretize": self.recipes[0].discretize, "n_bins": self.recipes[0].n_bins}
         seed = self.recipes[0].seed
@@ -74,7 +76,8 @@ class RaceSettings:
         """Set the racers to those of the question, for so many columns; custom racers get the order and alpha."""
         self.order = None if self.order is None else min(self.order, columns)
         if self.question == CUSTOM:
-            self.recipes = tuple(dict.fromkeys(r.replace(**self._new_params(r, columns)) for r in self.recipes))
+            racers = (racer.replace(**self._new_params(racer, columns)) for racer in self.recipes)
+            self.recipes = tuple(dict.fromkeys(racers))
             return
         self.order, self.alpha = self.order or min(2, columns), self.alpha or 0.0
         if self._needs_penalty and not self.alpha:
@@ -103,10 +106,10 @@ class RaceSettings:
         """Set custom racers; order and alpha follow if all racers agree."""
         self.question, self.recipes = CUSTOM, recipes
         for name in ("order", "alpha"):
-            values = {value for recipe in recipes if isinstance(value := recipe.params.get(name), int | float)}
-            if values:
-                setattr(self, name, values.pop() if len(values) == 1 else None)
+            numbers = {value for recipe in recipes if isinstance(value := recipe.params.get(name), int | float)}
+            if numbers:
+                setattr(self, name, numbers.pop() if len(numbers) == 1 else None)
 
     def reseed(self, seed: int) -> None:
         """Apply this seed to all racers."""
-        self.recipes = tuple(r if r.seed == seed else r.replace(seed=seed) for r in self.recipes)
+        self.recipes = tuple(racer if racer.seed == seed else racer.replace(seed=seed) for racer in self.recipes)

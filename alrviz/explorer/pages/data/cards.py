@@ -20,7 +20,7 @@ _DELIMITER_WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars",
 MAX_NUMBER_COLUMNS = 4  # classes in the table under a column's picture, which is half a page wide
 
 
-def head_html(dataset: "Dataset", line: str) -> str:
+def head_html(dataset: "Dataset", source_text: str) -> str:
     """Return the table's description and size."""
     kinds = list(dataset.kinds.values())
     n_used, n_ignored = sum(kind in FEATURE_KINDS for kind in kinds), kinds.count("ignore")
@@ -30,20 +30,20 @@ def head_html(dataset: "Dataset", line: str) -> str:
         f"{dataset.n_classes:,} classes of <b>{safe(dataset.target, 60)}</b>",
         f"hash <code>{safe(dataset.hash[:12])}</code>",
     ]
-    description = f"<p class='quiet'>{safe(line, 400)}</p>" if line else ""
+    description = f"<p class='quiet'>{safe(source_text, 400)}</p>" if source_text else ""
     return f"{description}<p>{' &nbsp;·&nbsp; '.join(facts)}</p>"
 
 
 def layout_text(options: "ReadOptions") -> str:
     """Describe how a file was laid out, such as "separated by commas, utf-8, 1 header row"."""
-    parts = [f"sheet {options.sheet}"] if options.sheet is not None else []
+    phrases = [f"sheet {options.sheet}"] if options.sheet is not None else []
     if options.delimiter is not None:
         delimiter = _DELIMITER_WORDS.get(options.delimiter, repr(options.delimiter))
-        parts += [f"separated by {delimiter}", str(options.encoding)]
+        phrases += [f"separated by {delimiter}", str(options.encoding)]
     if options.delimiter is not None or options.sheet is not None:
-        parts.append(plural(int(options.header), "header row") if options.header else "no header row")
-        parts += ["decimal commas"] if options.decimal == "," else []
-    return ", ".join(parts)
+        phrases.append(plural(int(options.header), "header row") if options.header else "no header row")
+        phrases += ["decimal commas"] if options.decimal == "," else []
+    return ", ".join(phrases)
 
 
 def columns_frame(dataset: "Dataset", by_maker: Collection[int] = ()) -> pd.DataFrame:
@@ -67,11 +67,11 @@ def classes_html(dataset: "Dataset", selected: np.ndarray | None = None) -> str:
     labels = [str(label) for label in dataset.labels.cat.categories]
     counts = np.bincount(dataset.labels.cat.codes.to_numpy(), minlength=len(labels))
     colours = class_colours(len(labels))
-    classes = list(range(len(labels)))
+    shown_classes = list(range(len(labels)))
     more_html = ""
-    if len(classes) > MAX_CLASSES:
-        classes = sorted(classes, key=lambda k: -counts[k])[: MAX_CLASSES - 1]
-        n_hidden = len(labels) - len(classes)
+    if len(shown_classes) > MAX_CLASSES:
+        shown_classes = sorted(shown_classes, key=lambda k: -counts[k])[: MAX_CLASSES - 1]
+        n_hidden = len(labels) - len(shown_classes)
         more_html = f"<div class='quiet' style='grid-column: 1 / -1'>and {n_hidden:,} smaller classes</div>"
     highest = max(int(counts.max()), 1)
     rows = "".join(
@@ -81,8 +81,8 @@ def classes_html(dataset: "Dataset", selected: np.ndarray | None = None) -> str:
         f"background:{colours[k]}'></div></div>"
         f"<div style='text-align:right'>{counts[k]:,}</div>"
         f"<div class='quiet' style='text-align:right'>{100 * counts[k] / dataset.n_rows:.1f} %</div>"
-        + ("" if selected is None else f"<div style='text-align:right'><b>{_share(selected, k)}</b></div>")
-        for k in classes
+        + ("" if selected is None else f"<div style='text-align:right'><b>{_percent_text(selected, k)}</b></div>")
+        for k in shown_classes
     )
     columns = "fit-content(45%) 1fr auto auto" + ("" if selected is None else " auto")
     head_html = (
@@ -92,7 +92,7 @@ def classes_html(dataset: "Dataset", selected: np.ndarray | None = None) -> str:
     return f"<h2>Classes</h2><div style='{style}'>{head_html}{rows}{more_html}</div>"
 
 
-def _share(counts: np.ndarray, k: int) -> str:
+def _percent_text(counts: np.ndarray, k: int) -> str:
     return f"{100 * counts[k] / max(1, counts.sum()):.1f} %"
 
 
@@ -101,17 +101,18 @@ def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
     totals = picture.counts.sum(axis=0)
     classes_shown = sorted(np.argsort(-totals, kind="stable")[:MAX_NUMBER_COLUMNS])
     other_classes = [k for k in range(len(classes)) if k not in classes_shown]
-    heads = [safe(classes[k], 24) for k in classes_shown]
-    columns = [picture.counts[:, k] for k in classes_shown]
+    class_headings = [safe(classes[k], 24) for k in classes_shown]
+    row_counts_by_class = [picture.counts[:, k] for k in classes_shown]
     if other_classes:
-        heads.append(f"{len(other_classes):,} others")
-        columns.append(picture.counts[:, other_classes].sum(axis=1))
-    columns.append(picture.counts.sum(axis=1))
+        class_headings.append(f"{len(other_classes):,} others")
+        row_counts_by_class.append(picture.counts[:, other_classes].sum(axis=1))
+    row_counts_by_class.append(picture.counts.sum(axis=1))
     rows = (
-        [safe(label, 40), *(f"<td class='n'>{count:,}</td>" for count in counts)]
-        for label, *counts in zip(picture.labels, *columns, strict=True)
+        [safe(label, 40), *(f"<td class='n'>{count:,}</td>" for count in row_counts)]
+        for label, *row_counts in zip(picture.labels, *row_counts_by_class, strict=True)
     )
-    return html_table([safe(picture.axis, 40), *(f"<th class='n'>{head}</th>" for head in (*heads, "rows"))], rows)
+    count_headings = (f"<th class='n'>{heading}</th>" for heading in (*class_headings, "rows"))
+    return html_table([safe(picture.axis, 40), *count_headings], rows)
 
 
 def notes_html(dataset: "Dataset", excluded: Collection[str] = ()) -> str:

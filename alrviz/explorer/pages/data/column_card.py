@@ -55,7 +55,7 @@ class ColumnCard:
         self.kind = _select("Kind", list(KINDS), margin=(4, 8, 4, 0))
         self.cuts = cuts_menu(lambda slug: session.param.update(cuts=slug))
         self.cuts.param.update(label="Cut into levels by", size="medium", sizing_mode="stretch_width", margin=(4, 0))
-        session.subscribe(lambda _: self._cut(), "cuts")
+        session.subscribe(lambda _: self._show_cuts(), "cuts")
         self.column.param.watch(self._column_changed, "value")
         self.kind.param.watch(self._kind_changed, "value")
         self.title = html((4, 0))
@@ -83,7 +83,7 @@ class ColumnCard:
         show_cuts(self.cuts, self.session, self.session.cuts)
         self.cuts.visible = self._current_kind == "numeric"
 
-    def _cut(self) -> None:
+    def _show_cuts(self) -> None:
         """Show the cuts chosen here or on another page."""
         dataset = self.session.table.dataset
         if dataset is not None and self.name in {column.name for column in dataset.columns}:

@@ -107,14 +107,14 @@ class LinkedHistograms:
         self.wall.param.update(picks={}, selected=[], n_columns=len(dataset.columns))
         self._show_selection(None)
         self.wall.position_shown = self._position(name)
-        self._turn(self.wall.position_shown)
+        self._turn_to(self.wall.position_shown)
 
     def mark(self, name: str) -> None:
         """Mark the column shown beside the cards, and turn to its page."""
         position = self._position(name)
         self.wall.position_shown = position
         if position not in self._positions:
-            self._turn(position)
+            self._turn_to(position)
 
     def reset(self) -> None:
         """Show the current roles again after a role was refused."""
@@ -123,7 +123,7 @@ class LinkedHistograms:
     def clear(self) -> None:
         """Clear the selection."""
         self.wall.picks = {}
-        self._count()
+        self._count_selected_rows()
 
     def keep_rows(self) -> None:
         """Keep the selected rows only."""
@@ -134,26 +134,26 @@ class LinkedHistograms:
         assert self._linked is not None
         return [column.name for column in self._linked.dataset.columns].index(name)
 
-    def _turn(self, position: int) -> None:
+    def _turn_to(self, position: int) -> None:
         """Show the page of cards that holds this column."""
         linked = self._linked
         if linked is None:
             return
-        first = position // CARDS_PER_PAGE * CARDS_PER_PAGE
-        positions = range(first, min(first + CARDS_PER_PAGE, len(linked.dataset.columns)))
+        first_position = position // CARDS_PER_PAGE * CARDS_PER_PAGE
+        positions = range(first_position, min(first_position + CARDS_PER_PAGE, len(linked.dataset.columns)))
 
         def work(stop: StopToken) -> list[dict[str, Any]]:
             cards = []
             for k in positions:
                 stop.check()
-                cards.append(_card(linked, k))
+                cards.append(_card_fields(linked, k))
             return cards
 
         def finish(cards: list[dict[str, Any]]) -> None:
             self._positions = positions
-            self.wall.param.update(selected=[], colours=_colours(linked), cards=cards)
+            self.wall.param.update(selected=[], colours=_bar_colours(linked), cards=cards)
             if self.picked:
-                self._count()
+                self._count_selected_rows()
 
         self._tasks.start("columns", work, finish)
 
@@ -170,15 +170,15 @@ class LinkedHistograms:
             case {"role": str(role)} if role in self.wall.roles:
                 self._on_role(name, role)
             case {"turn": True}:
-                self._turn(position)
+                self._turn_to(position)
             case {"pick": list(bars)} if position in self._positions:
                 n_bars = len(linked.column(position).labels)
                 picked = sorted({bar for bar in bars if isinstance(bar, int) and 0 <= bar < n_bars})
                 picks = {key: other_names for key, other_names in self.wall.picks.items() if key != str(position)}
                 self.wall.picks = {**picks, str(position): picked} if 0 < len(picked) < n_bars else picks
-                self._count()
+                self._count_selected_rows()
 
-    def _count(self) -> None:
+    def _count_selected_rows(self) -> None:
         """Count the selected rows in the columns shown."""
         linked, picks, positions = self._linked, self.picked, self._positions
         if linked is None or not picks:
@@ -202,28 +202,29 @@ class LinkedHistograms:
         self.keep.visible = selection.n_rows > 0 and self._session.table.stream is None
 
 
-def _colours(linked: LinkedColumns) -> list[str]:
+def _bar_colours(linked: LinkedColumns) -> list[str]:
     colours = class_colours(linked.dataset.n_classes)
     return [*(colours[k] for k in linked.classes), *([OTHER_COLOUR] if linked.merged else [])]
 
 
-def _card(linked: LinkedColumns, position: int) -> dict[str, Any]:
-    column, binned = linked.dataset.columns[position], linked.column(position)
+def _card_fields(linked: LinkedColumns, position: int) -> dict[str, Any]:
+    """Return what the browser draws of a column. position: of the column in the table."""
+    column, bars = linked.dataset.columns[position], linked.column(position)
     facts = [column.kind] if column.kind in FEATURE_KINDS else []
     facts += [f"{column.levels:,} values", *([f"{column.missing:,} missing"] if column.missing else [])]
     return {
         "position": position,
-        "name": _plain(column.name, 60),
+        "name": _plain_text(column.name, 60),
         "role": FEATURE if column.kind in FEATURE_KINDS else column.kind,
         "offer": OFFERED_ROLES.get(column.code, "") if column.guessed else "",
         "facts": ", ".join(facts),
-        "why": _plain(column.why, 200),
-        "labels": [_plain(label, 40) for label in binned.labels],
-        "ordered": binned.ordered,
+        "why": _plain_text(column.why, 200),
+        "labels": [_plain_text(label, 40) for label in bars.labels],
+        "ordered": bars.ordered,
         "counts": linked.counts(position).tolist(),
     }
 
 
-def _plain(text: object, max_chars: int) -> str:
+def _plain_text(text: object, max_chars: int) -> str:
     printable = "".join(ch if ch.isprintable() else " " for ch in str(text))
     return printable if len(printable) <= max_chars else printable[: max_chars - 1] + "…"

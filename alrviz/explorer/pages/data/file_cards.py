@@ -58,11 +58,11 @@ class TargetCard:
         self.text = html((0, 0, 8, 0))
         self.target = pmui.Select(label="The class", options=[], width=320, margin=(0, 12, 0, 0))
         button_params = {"variant": "outlined", "margin": (6, 12, 0, 0)}
-        self.quartiles = button("Cut into quartiles", lambda: self._use("quartiles"), **button_params)
+        self.quartiles = button("Cut into quartiles", lambda: self._use_column("quartiles"), **button_params)
         self.target.param.watch(lambda event: self._offer_quartiles(event.new), "value")
         row = pmui.Row(
             self.target,
-            button("Use as the class", lambda: self._use("target"), **button_params | {"variant": "contained"}),
+            button("Use as the class", lambda: self._use_column("target"), **button_params | {"variant": "contained"}),
             self.quartiles,
             button("Cancel", session.table.discard_pending, **button_params),
             button("Demo sets", demos, **button_params),
@@ -83,18 +83,19 @@ class TargetCard:
         self.target.param.update(options=[*likely_names, *other_names], value=target)
         self._offer_quartiles(target)
 
-    def _use(self, kind: str) -> None:
+    def _use_column(self, kind: str) -> None:
         if self.session.table.pending is not None:
             self.session.table.set_kinds({self.target.value: kind})
 
     def _offer_quartiles(self, name: str | None) -> None:
+        """Offer to cut a numeric column into quartiles, and warn of its missing values."""
         table = self.session.table.pending
         if table is not None and name in table.names:
             series = table.values[table.names.index(name)].series
             self.quartiles.visible = pd.api.types.is_numeric_dtype(series.dtype)
             empty = int(series.isna().sum())
-            text = f"{empty:,} of {len(series):,} rows have no value in {safe(name, 60)} and would be left out."
-            self.missing_note.object = f"<p>{text}</p>" if empty else ""
+            empty_text = f"{empty:,} of {len(series):,} rows have no value in {safe(name, 60)} and would be left out."
+            self.missing_note.object = f"<p>{empty_text}</p>" if empty else ""
 
 
 def why_no_class(table: "Table") -> str:
@@ -150,8 +151,8 @@ class RefusalCard:
 
 def first_lines(data: bytes) -> list[str] | None:
     """Return the first lines of a text file, None for other files."""
-    head = data[:4_000]
-    if not head.strip() or b"\0" in head or head.startswith((b"PK", b"%PDF", b"\x89PNG")):
+    first_bytes = data[:4_000]
+    if not first_bytes.strip() or b"\0" in first_bytes or first_bytes.startswith((b"PK", b"%PDF", b"\x89PNG")):
         return None
-    lines = head.decode("utf-8", "replace").splitlines()[:MAX_LINES]
-    return None if sum(line.count("\ufffd") for line in lines) > len(head) / 10 else lines
+    lines = first_bytes.decode("utf-8", "replace").splitlines()[:MAX_LINES]
+    return None if sum(line.count("\ufffd") for line in lines) > len(first_bytes) / 10 else lines

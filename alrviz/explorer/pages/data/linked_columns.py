@@ -49,18 +49,23 @@ class LinkedColumns:
     Args:
         dataset: the data set; it may have some rows of `original` only.
         original: the table as it was read; filters refer to its levels.
+
+    Attributes:
+        classes: indices of the classes with a group of their own, ascending; the largest ones.
+        merged: whether the last group is all other classes.
+        n_groups: number of groups (C in shapes).
     """
 
     def __init__(self, dataset: "Dataset", original: "Table"):
         self.dataset, self._original = dataset, original
         y = dataset.labels.cat.codes.to_numpy()
         by_size = np.argsort(-np.bincount(y, minlength=dataset.n_classes), kind="stable")
-        self.merged = dataset.n_classes > MAX_CLASSES  # whether the last group is all small classes
+        self.merged = dataset.n_classes > MAX_CLASSES
         self.classes = np.sort(by_size[: MAX_CLASSES - 1] if self.merged else by_size)
-        group = np.full(dataset.n_classes, len(self.classes), dtype=np.uint16)
-        group[self.classes] = np.arange(len(self.classes))
+        bar_class_by_class = np.full(dataset.n_classes, len(self.classes), dtype=np.uint16)
+        bar_class_by_class[self.classes] = np.arange(len(self.classes))
         self.n_groups = len(self.classes) + self.merged
-        self._y = group[y]
+        self._y = bar_class_by_class[y]
         self._binned: dict[int, BinnedColumn] = {}
 
     def column(self, position: int) -> BinnedColumn:
@@ -116,17 +121,23 @@ class LinkedColumns:
         numbers, ranges = as_numbers(series), list[tuple[float, float]]()
         is_present = ~np.isnan(numbers)
         for bar in np.flatnonzero(picked):
-            values = numbers[(column.codes == bar) & is_present]
-            if len(values) and ranges and bar - 1 in bars:
-                ranges[-1] = (ranges[-1][0], float(values.max()))
-            elif len(values):
-                ranges.append((float(values.min()), float(values.max())))
+            bar_values = numbers[(column.codes == bar) & is_present]
+            if len(bar_values) and ranges and bar - 1 in bars:
+                ranges[-1] = (ranges[-1][0], float(bar_values.max()))
+            elif len(bar_values):
+                ranges.append((float(bar_values.min()), float(bar_values.max())))
         return RowFilter(position, ranges=tuple(ranges), missing=missing)
 
 
 @dataclass(frozen=True, eq=False)
 class LinkedSelection:
-    """The selected rows: counts (bars, C) of columns by position, rows of each class, and the filters for them."""
+    """The selected rows.
+
+    Attributes:
+        counts: number of selected rows (bars, C) by bar and group of classes, by position of the column.
+        classes: number of selected rows of each class.
+        filters: keep these rows.
+    """
 
     counts: dict[int, np.ndarray]
     classes: np.ndarray
@@ -166,11 +177,11 @@ def _bin_numbers(series: pd.Series) -> tuple[np.ndarray, tuple[str, ...], bool]:
     numbers = as_numbers(series)
     is_present = ~np.isnan(numbers)
     values = numbers if is_present.all() else numbers[is_present]
-    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
-    edges = np.linspace(low, high, MAX_BARS + 1)
-    width = (high - low) / MAX_BARS
-    if low == high or not np.isfinite(width):
-        distinct = np.array([low]) if len(values) else np.empty(0)
+    minimum, maximum = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+    edges = np.linspace(minimum, maximum, MAX_BARS + 1)
+    width = (maximum - minimum) / MAX_BARS
+    if minimum == maximum or not np.isfinite(width):
+        distinct = np.array([minimum]) if len(values) else np.empty(0)
     else:
         distinct = np.unique(values[:100_000])  # usually shows already that there are many values
         distinct = np.unique(values) if len(distinct) <= MAX_BARS else distinct
@@ -179,7 +190,7 @@ def _bin_numbers(series: pd.Series) -> tuple[np.ndarray, tuple[str, ...], bool]:
         codes[is_present] = np.searchsorted(distinct, values)
         labels = [range_text(value, value, series.dtype) for value in distinct]
     else:
-        codes[is_present] = np.minimum((values - low) / width, MAX_BARS - 1).astype(np.uint8)
+        codes[is_present] = np.minimum((values - minimum) / width, MAX_BARS - 1).astype(np.uint8)
         labels = [range_text(edges[k], edges[k + 1], series.dtype) for k in range(MAX_BARS)]
     if not is_present.all():
         codes[~is_present] = len(labels)

@@ -44,15 +44,15 @@ def demo_list(on_choice: Callable[[str], None]) -> Viewable:
     """Return all demo sets in two columns; `on_choice` is called with a name."""
     from alrviz.data.demos import demo_line, demo_names
 
-    cells = []
+    demo_rows = []
     for name in demo_names():
         name_button = button(
             name, partial(on_choice, name), variant="outlined", size="small", width=150, margin=(0, 12, 0, 0)
         )
         description = html(text=f"<span class='quiet'>{safe(demo_line(name), 300)}</span>")
-        cells.append(pn.Row(name_button, description, sizing_mode="stretch_width", margin=(5, 12, 5, 0)))
-    half = (len(cells) + 1) // 2
-    columns = [pn.Column(*part, sizing_mode="stretch_width", margin=0) for part in (cells[:half], cells[half:])]
+        demo_rows.append(pn.Row(name_button, description, sizing_mode="stretch_width", margin=(5, 12, 5, 0)))
+    half = (len(demo_rows) + 1) // 2
+    columns = [pn.Column(*rows, sizing_mode="stretch_width", margin=0) for rows in (demo_rows[:half], demo_rows[half:])]
     return pn.Row(*columns, sizing_mode="stretch_width", margin=0)
 
 
@@ -108,8 +108,8 @@ class DataPage(Page):
         self._name.css_classes = ["alrviz-line"]
         self._split = split_menu(self.session)
         self._split.param.update(margin=(0, 8, 0, 0), align="center")
-        top = pn.Row(self._name, self._split, demos, options, race, sizing_mode="stretch_width", margin=0)
-        return card(top, self._head, self._notes)
+        controls_row = pn.Row(self._name, self._split, demos, options, race, sizing_mode="stretch_width", margin=0)
+        return card(controls_row, self._head, self._notes)
 
     def _columns_row(self) -> Viewable:
         export = csv_button("columns.csv", self.columns_csv, "the list of columns", "Columns as CSV")
@@ -119,19 +119,20 @@ class DataPage(Page):
         return pn.Row(cards, self._column.panel, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
 
     def _cost_card(self) -> Viewable:
-        head = html((0, 0, 8, 0), "<h2>What each order would cost</h2>")
+        title_pane = html((0, 0, 8, 0), "<h2>What each order would cost</h2>")
         export = csv_button("costs.csv", self.costs_csv, "what each order would cost", "Costs as CSV")
         export.param.update(margin=(6, 0, 0, 0), width=180, height=36)
-        return card(head, self._costs, export, margin=(12, 0, 16, 0))
+        return card(title_pane, self._costs, export, margin=(12, 0, 16, 0))
 
     def _empty_card(self) -> Viewable:
-        text = html((0, 0, 12, 0))
-        text.object = (
+        """Return the card shown before there is a table."""
+        hint_pane = html((0, 0, 12, 0))
+        hint_pane.object = (
             "<h1>No table yet</h1><br><p>Drop a file anywhere on this page: CSV, TSV, JSON, Parquet, Arrow, "
             "ARFF, Excel, OpenDocument, SPSS, Stata or SAS, also compressed, with one row per example and a column for "
             "its class. Or choose one of these demo sets.</p>"
         )
-        return card(text, demo_list(self._take_demo))
+        return card(hint_pane, demo_list(self._take_demo))
 
     def _take_demo(self, name: str) -> None:
         self._gallery.close()
@@ -162,16 +163,16 @@ class DataPage(Page):
             self._dataset_shown = dataset
             if not self._built:
                 self._build()
-            self._show(dataset, _source_line(session))
+            self._show_dataset(dataset, _source_line(session))
 
-    def _show(self, dataset: "Dataset", line: str) -> None:
-        names = [column.name for column in dataset.columns]
-        if self.column_name not in names:
+    def _show_dataset(self, dataset: "Dataset", description: str) -> None:
+        column_names = [column.name for column in dataset.columns]
+        if self.column_name not in column_names:
             self.column_name = next(
                 (c.name for c in dataset.columns if c.kind not in ("target", "ignore")), dataset.target
             )
         self._name.object = f"<h1>{safe(dataset.name, 80)}</h1>"
-        self._head.object = head_html(dataset, line)
+        self._head.object = head_html(dataset, description)
         self._notes.object = notes_html(dataset, self._notes_of_questions(dataset))
         show_split(self._split, self.session)
         self._columns.show(dataset, self.column_name)
@@ -223,12 +224,12 @@ class DataPage(Page):
 
     def _notes_of_questions(self, dataset: "Dataset") -> list[str]:
         """Return the notes that are asked as questions, and need not be shown."""
-        notes = [dataset.leaks_note]
+        question_notes = [dataset.leaks_note]
         if self.session.table.source.upload is not None:
-            notes += [note for note in dataset.notes if isinstance(note, DoubtNote)]
+            question_notes += [note for note in dataset.notes if isinstance(note, DoubtNote)]
         if class_in_doubt(dataset):
-            notes += notes_about(dataset.notes, {NoteCode.TARGET})
-        return notes
+            question_notes += notes_about(dataset.notes, {NoteCode.TARGET})
+        return question_notes
 
     # ---- costs -------------------------------------------------------------------------------------------------
 
@@ -287,6 +288,7 @@ def _feature_kind(dataset: "Dataset", name: str) -> str:
 
 
 def _source_line(session: Session) -> str:
+    """Return the origin of the table in a line."""
     if session.table.source.demo is not None:
         from alrviz.data.demos import demo_line
 

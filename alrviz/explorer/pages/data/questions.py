@@ -71,18 +71,19 @@ class Questions:
             self._table, self._doubt, self._result = table, doubt, None
             self._tasks.cancel("readings")
             if doubt is not None and upload is not None:
-                self._compare(table, upload, doubt)
+                self._start_comparison(table, upload, doubt)
         rows = [] if doubt is None else [self._doubt_card(table, doubt)]
         if len(doubts) > 1:
             questions = "question follows" if len(doubts) == 2 else "questions follow"
             rows.append(html((0, 0, 8, 0), f"<p class='quiet'>{len(doubts) - 1} more {questions}.</p>"))
         if dataset is not None:
-            rows += self._meaning(dataset, quartiles_of)
+            rows += self._meaning_questions(dataset, quartiles_of)
         self.panel[:] = rows + [self._change_row(k) for k in range(len(self._session.table.history))]
 
     # ---- both readings ---------------------------------------------------------------------------------------------
 
     def _doubt_card(self, table: "Table", doubt: "Doubt") -> Viewable:
+        """Return the card with both readings of a file, and a button for each."""
         session, question = self._session.table, doubt.question
         button_look = {"variant": "outlined", **_BUTTON_LOOK}  # both alike: neither answer is the likelier one
         keep = button("Keep this reading", lambda: session.confirm_reading(question), **button_look)
@@ -97,79 +98,83 @@ class Questions:
             margin=0,
             css_classes=["alrviz-pictures"],  # stacked in a narrow window
         )
-        self._fill()
+        self._fill_panes()
         return card(html((0, 0, 6, 0), f"<p><b>{safe(question, 400)}</b></p>"), sides, margin=(12, 0, 0, 0))
 
-    def _fill(self) -> None:
-        current, alternative = self._panes
+    def _fill_panes(self) -> None:
+        """Show both readings, or why the other one is impossible."""
+        current_pane, alternative_pane = self._panes
         self._change.visible = not isinstance(self._result, str)
         if self._result is None:
-            current.object = alternative.object = "<p class='quiet'>Reading both ways …</p>"
+            current_pane.object = alternative_pane.object = "<p class='quiet'>Reading both ways …</p>"
         elif isinstance(self._result, str):
-            current.object, alternative.object = "", f"<p>{safe(self._result, 300)}</p>"
+            current_pane.object, alternative_pane.object = "", f"<p>{safe(self._result, 300)}</p>"
         else:
-            note = "<p class='quiet'>of the first lines of the file</p>" if self._is_part else ""
-            current.object, alternative.object = (reading.table_html + note for reading in self._result)
+            note_html = "<p class='quiet'>of the first lines of the file</p>" if self._is_part else ""
+            current_pane.object, alternative_pane.object = (reading.table_html + note_html for reading in self._result)
 
-    def _compare(self, table: "Table", upload: "Upload", doubt: "Doubt") -> None:
+    def _start_comparison(self, table: "Table", upload: "Upload", doubt: "Doubt") -> None:
+        """Read the file, or its first lines if it is large, in both ways on a thread."""
         limits, owner = self._session.registry.limits, self._session.owner
-        part = _first_lines(upload, table)
-        self._is_part = part is not upload
+        preview = _first_lines(upload, table)
+        self._is_part = preview is not upload
 
         def work(stop: StopToken) -> tuple[Reading, Reading] | str:
             try:
-                current = (
+                current_reading = (
                     table
-                    if part is upload
-                    else read_upload(part.replace(options=table.given_options), limits, stop, owner)
+                    if preview is upload
+                    else read_upload(preview.replace(options=table.given_options), limits, stop, owner)
                 )
-                alternative = part.replace(options=table.given_options.with_change(doubt.change))
-                return compare_readings(current, read_upload(alternative, limits, stop, owner), doubt.columns)
+                alternative = preview.replace(options=table.given_options.with_change(doubt.change))
+                return compare_readings(current_reading, read_upload(alternative, limits, stop, owner), doubt.columns)
             except AlrvizError as error:
                 stop.check()
                 return for_page(error)
 
         def finish(result: tuple[Reading, Reading] | str) -> None:
             self._result = result
-            self._fill()
+            self._fill_panes()
 
         self._tasks.start("readings", work, finish)
 
     # ---- meaning ---------------------------------------------------------------------------------------------------
 
-    def _meaning(self, dataset: "Dataset", quartiles_of: str) -> list[Viewable]:
+    def _meaning_questions(self, dataset: "Dataset", quartiles_of: str) -> list[Viewable]:
+        """Return questions about the class and columns that give it away. quartiles_of: see `show`."""
         rows = []
         if quartiles_of:
-            text = f"<b>{safe(quartiles_of, 60)}</b> is a measurement. Cut into quartiles it can be the class."
-            rows.append(self._row(text, {"Cut into quartiles": (quartiles_of, "quartiles")}))
+            question_html = f"<b>{safe(quartiles_of, 60)}</b> is a measurement. Cut into quartiles it can be the class."
+            rows.append(self._question_row(question_html, {"Cut into quartiles": (quartiles_of, "quartiles")}))
         if class_in_doubt(dataset):
             choices = [choice.name for choice in dataset.table.target_choices if choice.name != dataset.target]
             reason = _target_reason(dataset)
-            text = f"<b>{safe(dataset.target, 60)}</b> was taken as the class, {reason}. Is it another column?"
-            rows.append(self._row(text, {name: (name, "target") for name in choices[:MAX_TARGETS]}))
-        for name, share in [*dataset.leaks.items()][:MAX_LEAKS]:
-            share_text = f"the class of {percent_told(share)} of the rows"
-            text = f"<b>{safe(name, 60)}</b> alone predicts {share_text}. Is it known before the class is?"
-            rows.append(self._row(text, {"No, ignore it": (name, "ignore")}))
+            question_html = f"<b>{safe(dataset.target, 60)}</b> was taken as the class, {reason}. Is it another column?"
+            rows.append(self._question_row(question_html, {name: (name, "target") for name in choices[:MAX_TARGETS]}))
+        for name, predicted_share in [*dataset.leaks.items()][:MAX_LEAKS]:
+            share_text = f"the class of {percent_told(predicted_share)} of the rows"
+            question_html = f"<b>{safe(name, 60)}</b> alone predicts {share_text}. Is it known before the class is?"
+            rows.append(self._question_row(question_html, {"No, ignore it": (name, "ignore")}))
         return rows
 
-    def _row(self, text: str, answers: dict[str, tuple[str, str]]) -> Viewable:
-        row = pn.Row(html((4, 0), f"<p>{text}</p>"), sizing_mode="stretch_width", margin=(2, 0))
+    def _question_row(self, question_html: str, answers: dict[str, tuple[str, str]]) -> Viewable:
+        """Return a question with buttons. answers: (column, kind that the answer gives it) by label."""
+        buttons_row = pn.Row(html((4, 0), f"<p>{question_html}</p>"), sizing_mode="stretch_width", margin=(2, 0))
         for label, (name, kind) in answers.items():
             on_press = partial(self._on_kind, name, kind)
-            row.append(button(label[:40], on_press, variant="outlined", size="small", margin=(0, 0, 0, 12)))
-        return row
+            buttons_row.append(button(label[:40], on_press, variant="outlined", size="small", margin=(0, 0, 0, 12)))
+        return buttons_row
 
-    def _change_row(self, place: int) -> Viewable:
+    def _change_row(self, change_index: int) -> Viewable:
         """Return the row of a change that can be undone."""
         table = self._session.table
-        change, last = table.history[place], place == len(table.history) - 1
+        change, is_last = table.history[change_index], change_index == len(table.history) - 1
         row = pn.Row(
             html((4, 0), f"<p class='quiet'>✓ {safe(change.words, 300)}</p>"),
             sizing_mode="stretch_width",
             margin=(2, 0),
         )
-        label = "Undo" if last else "Undo from here on"
+        label = "Undo" if is_last else "Undo from here on"
         row.append(button(label, lambda: table.undo(change), variant="outlined", size="small", margin=(0, 0, 0, 12)))
         return row
 

@@ -27,8 +27,8 @@ def missing_text(tokens: tuple[str, ...]) -> str:
 
 def missing_tokens(text: str) -> tuple[str, ...]:
     """Return the missing tokens in the field's text (inverse of `missing_text`); the empty cell is always the first."""
-    words = ["" if word == _EMPTY else word for word in text.split()]
-    return tuple(dict.fromkeys(["", *words]))
+    tokens = ["" if token == _EMPTY else token for token in text.split()]
+    return tuple(dict.fromkeys(["", *tokens]))
 
 
 class ReadOptionsPanel:
@@ -83,7 +83,7 @@ class ReadOptionsPanel:
         if refusal is not None:
             self._fields.visible = True
             self._head.object = f"<h1>How to read it</h1><br><p>Say how {safe(refusal.upload.name)} is to be read.</p>"
-            self._fill(
+            self._fill_widgets(
                 replace(ReadOptions(delimiter=","), **(refusal.upload.options or ReadOptions()).explicit_options), ()
             )
             return
@@ -101,9 +101,9 @@ class ReadOptionsPanel:
             f"<h1>How it was read</h1><br><p>{safe(upload.name)}, {size_text(len(upload.data))}. This was detected; "
             "change what is wrong and read it again.</p>"
         )
-        self._fill(table.options, table.sheets)
+        self._fill_widgets(table.options, table.sheets)
 
-    def _fill(self, options: ReadOptions, sheets: tuple[str, ...]) -> None:
+    def _fill_widgets(self, options: ReadOptions, sheets: tuple[str, ...]) -> None:
         is_text, is_workbook = options.delimiter is not None, options.sheet is not None
         widgets = self.widgets
         for name in ("delimiter", "encoding", "comment"):

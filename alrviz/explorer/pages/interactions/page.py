@@ -94,12 +94,12 @@ print(study.importance())
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of the fit, of the refits, and of computing the effects of each."""
         refits = REFITS[self.refits]
-        total = (1 + refits) * sum((fit.cost for fit in fits), Cost())
+        fits_cost = (1 + refits) * sum((fit.cost for fit in fits), Cost())
         if dataset is None or not fits:
-            return total
+            return fits_cost
         rows, order = round(dataset.n_rows * (1 - HOLDOUT_SHARE)), self.recipe.params["order"]
         seconds = purify_seconds(rows, dataset.X.shape[1], dataset.n_classes, order, refits)
-        return total + Cost(seconds=seconds)
+        return fits_cost + Cost(seconds=seconds)
 
     def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
         """Estimate the fit, including the memory for the refits' effects in single precision."""

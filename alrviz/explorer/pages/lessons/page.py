@@ -35,10 +35,10 @@ class LessonsPage(Page):
 
     def on_shown(self) -> None:
         """Update the visitor's progress."""
-        items_html = "".join(self._item(id) for id in library.names())
+        items_html = "".join(self._lesson_item_html(id) for id in library.names())
         self._list.object = f"{_INTRODUCTION}<ul class='lessons'>{items_html}</ul>{_WRITE_HINT}"
 
-    def _item(self, id: str) -> str:
+    def _lesson_item_html(self, id: str) -> str:
         try:
             lesson = library.find(id)
         except AlrvizError as error:
@@ -46,15 +46,15 @@ class LessonsPage(Page):
         assert lesson is not None
         step = progress_of(self.session.owner, lesson).step
         link = f"?lesson={lesson.id}" + (f"&amp;step={step}" if 1 < step < len(lesson.steps) else "")
-        parts = [safe(lesson.audience)] if lesson.audience else []
+        audience_html = f"<span>{safe(lesson.audience)}</span><br>" if lesson.audience else ""
         return (
-            f"<li><a href='{link}'><b>{safe(lesson.title)}</b>{''.join(f'<span>{text}</span><br>' for text in parts)}"
+            f"<li><a href='{link}'><b>{safe(lesson.title)}</b>{audience_html}"
             f"<span class='quiet'>{lesson.minutes} minutes, {plural(len(lesson.questions), 'question')}"
             f"{_progress_text(step, lesson)}</span></a></li>"
         )
 
 
-def _progress_text(step: int, lesson: Lesson) -> str:
-    if not step:
+def _progress_text(step_number: int, lesson: Lesson) -> str:
+    if not step_number:
         return ""
-    return " · done" if step == len(lesson.steps) else f" · you are at step {step} of {len(lesson.steps)}"
+    return " · done" if step_number == len(lesson.steps) else f" · you are at step {step_number} of {len(lesson.steps)}"

@@ -34,6 +34,7 @@ _COSTS_PX = 172  # px of the table of costs under the reliability curve
 
 
 def _family(spec: "OrderSpec", family: str) -> "OrderSpec":
+    """Return the spec with another family; alpha is adapted to it, or kept in the spec if the family has none."""
     previous = spec.recipe
     alpha = previous.params.get("alpha", spec.alpha)
     recipe = with_family(previous, family)
@@ -139,8 +140,8 @@ class OrderPage(StudyPage):
         if study is None:
             return {}
         means = {
-            f"n = {line['order']}": (line["parameters"], line["train_seconds"])
-            for line in study.summary().to_dict("records")
+            f"n = {summary_row['order']}": (summary_row["parameters"], summary_row["train_seconds"])
+            for summary_row in study.summary().to_dict("records")
         }
         automatic = automatic_summary(study)
         return means | ({"Auto": (automatic["parameters"], automatic["train_seconds"])} if automatic else {})
@@ -153,8 +154,8 @@ class OrderPage(StudyPage):
         recipe, label = study.recipe(), f"n = {verdict.order}" if verdict.order else ""
         if verdict.automatic is not None:
             recipe, label = AUTOMATIC, f"all orders, n = {verdict.automatic.params['order']}"
-        best = None if recipe is None else str(study.names[study.recipes.index(recipe)])
-        return Recommendation(label, lambda: racers_of(study, self.session.seed), best)
+        best_name = None if recipe is None else str(study.names[study.recipes.index(recipe)])
+        return Recommendation(label, lambda: racers_of(study, self.session.seed), best_name)
 
 
 def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:
@@ -162,17 +163,18 @@ def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:
 
     If each fold chose an alpha, the median is used. AutoClassifier's model comes first if it is better.
     """
-    recipe, automatic = study.recipe(), study.verdict().automatic
-    automatic_models = () if automatic is None else (automatic.replace(seed=seed),)
+    recipe, automatic_recipe = study.recipe(), study.verdict().automatic
+    automatic_racers = () if automatic_recipe is None else (automatic_recipe.replace(seed=seed),)
     if recipe is None:
-        return automatic_models
+        return automatic_racers
     if recipe.params.get("alpha") in ("cv", "auto"):
-        frame = study.frame()
-        order_rows = frame[(frame.order == recipe.params["order"]) & (frame.outcome != "failed")]
+        fits = study.frame()
+        order_rows = fits[(fits.order == recipe.params["order"]) & (fits.outcome != "failed")]
         recipe = recipe.replace(alpha=median_alpha(order_rows))
     model = recipe.replace(seed=seed)
-    if automatic_models:
-        return *automatic_models, model
+    if automatic_racers:
+        return *automatic_racers, model
     alpha = model.params.get("alpha")
-    fixed = model.replace(alpha=alpha[-1]) if isinstance(alpha, tuple) else model  # the alpha of the highest order
-    return model, with_family(fixed, model.definition.rival, "order", "alpha", "penalty")
+    # A rival has one alpha: that of the highest order.
+    one_alpha_model = model.replace(alpha=alpha[-1]) if isinstance(alpha, tuple) else model
+    return model, with_family(one_alpha_model, model.definition.rival, "order", "alpha", "penalty")

@@ -58,7 +58,7 @@ def grid_of(recipes: Sequence[Recipe]) -> PathGrid | None:
     return next((grid for grid in grids if grid.recipes(recipes[0]) == tuple(recipes)), None)
 
 
-def _menu(name: str, label: str, width: int, options: Any, **params: Any) -> Menu:
+def _grid_menu(name: str, label: str, width: int, options: Any, **params: Any) -> Menu:
     """Return the menu of a field (`name`) of `PathGrid`; a choice sets the recipes to those of the grid.
 
     Recipes that no grid produces, as a link may hold, give way to the default grid with this choice. `params` are
@@ -96,12 +96,12 @@ class PathSpec(StudySpec):
     # One alpha for all, so that equal paths are equal recipes.
     default_recipes = (Recipe("alr", order=2, alpha=1.0, center="anje", max_iter=MAX_ITERATIONS),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": _menu("families", "Family", 136, _families),
+        "family": _grid_menu("families", "Family", 136, _families),
         "order": replace(
-            _menu("order", "Order", 104, lambda spec: {f"n = {n}": n for n in sorted({*ORDERS, spec.order})}),
+            _grid_menu("order", "Order", 104, lambda spec: {f"n = {n}": n for n in sorted({*ORDERS, spec.order})}),
             value=lambda spec: spec.order, description=explain("order"),
         ),
-        "center": _menu("centers", "Shrink toward", 152, _centers, description=explain("center")),
+        "center": _grid_menu("centers", "Shrink toward", 152, _centers, description=explain("center")),
     }  # fmt: skip
     imports = "from alrviz.studies.protocols.alpha_path_verdict import sentence\n"
     print_code = """# The recipes' own alpha is not used.
@@ -167,12 +167,12 @@ class PathPage(StudyPage):
     def recommendation(self) -> Recommendation | None:
         """Return the models at the best alpha of each path."""
         view = self.study_view
-        best = best_of(view.readings)
-        if best is None or view.study is None:
+        best_verdict = best_of(view.readings)
+        if best_verdict is None or view.study is None:
             return None
         study, readings = view.study, view.readings
         return Recommendation(
-            f"alpha {alpha_text(best.alpha)}", lambda: racers_of(study.recipes, readings, self.session.seed)
+            f"alpha {alpha_text(best_verdict.alpha)}", lambda: racers_of(study.recipes, readings, self.session.seed)
         )
 
     def script(self) -> str:

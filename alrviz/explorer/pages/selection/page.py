@@ -135,10 +135,10 @@ class StreamedSelection:
         self.race_view = RaceView(wake=session.wake, axis="passes", height=PASSES_HEIGHT, dark=session.dark)
         race_view, buttons = self.race_view, self.race_view.transport.panel
         race_view.body[0].remove(buttons)
-        numbers = race_view.layout[-1]
+        numbers_part = race_view.layout[-1]
         params: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 8, 0), "visible": False}
         self.buttons_part = pn.Column(race_view.line, buttons, **params)
-        self.passes_part = pn.Column(race_view.body, numbers, **params)
+        self.passes_part = pn.Column(race_view.body, numbers_part, **params)
         self.starter = RaceStarter(session, tasks, self.race_view, partial(session.runs.adopt, kind=SELECTION), "fit")
 
     @property
