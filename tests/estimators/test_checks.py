@@ -25,14 +25,19 @@ from alrviz.estimators.make import classifier_class
 from alrviz.estimators.sklearn_models import BoostingClassifier, ForestClassifier, SVMClassifier
 from alrviz.fitting.families import FAMILIES
 
-# One for each way of learning: a run of cells, a run of densities, counting.
-MODELS = [LRClassifier(), DLRClassifier(), TANClassifier(), MDLDiscretizer()]
+# One for each `fit` that checks its input: a run of cells, a run of densities, counting, selecting, scikit-learn's.
+MODELS = [
+    LRClassifier(),
+    DLRClassifier(),
+    TANClassifier(),
+    SelectiveALRClassifier(),
+    ForestClassifier(n_estimators=5, random_state=0),
+    MDLDiscretizer(),
+]
 # Classifiers with the same `fit`, whose checks of input are those of the models above: only what they learn is checked.
 OTHERS = [
-    SelectiveALRClassifier(),
     AnJEClassifier(),
     ELRClassifier(random_state=0),
-    ForestClassifier(n_estimators=5, random_state=0),
     NaiveBayesClassifier(),
     HLRClassifier(alpha=(0.1, 1.0)),
     HALRClassifier(),
@@ -43,6 +48,8 @@ OTHERS = [
     SVMClassifier(random_state=0),
     LRClassifier(scale="diagonal-adaptive", solver="gd", order=1),
     ALRClassifier(scale="theta-gamma", start="random", order=1),
+    WANBIACClassifier(share="tuple"),
+    DLRClassifier(bandwidth="loo"),
     DLRClassifier(bandwidth="validation", random_state=0),
     KDBClassifier(k=2, selective=True),
     AnDEClassifier(),
@@ -75,6 +82,11 @@ SPLITS = {
     "one side, a row that is there twice may stand on both",
 }
 
+DRIFTS = {
+    "check_sample_weight_equivalence_on_dense_data": "15 rows of 30 columns: F has no lowest point, and in 200 steps "
+    "rounding of 1e-15 grows to differences that are seen; the first 50 steps are the same to 1e-11",
+}
+
 DRAWS = {
     "check_sample_weight_equivalence_on_dense_data": "rows are drawn into trees or folds, where one of weight 2 stands "
     "otherwise than one that is there twice",
@@ -86,7 +98,7 @@ CHANCE = "check_sample_weight_equivalence_on_dense_data"
 def expected_failures(model):
     if isinstance(model, ForestClassifier | SVMClassifier | AutoClassifier):
         return DRAWS
-    return SPLITS if getattr(model, "bandwidth", None) == "validation" else {}
+    return {"validation": SPLITS, "loo": DRIFTS}.get(getattr(model, "bandwidth", None), {})
 
 
 def of_what_is_learned(given):

@@ -231,14 +231,16 @@ def test_all_places_are_used_and_long_readings_leave_the_quick_ones(monkeypatch)
             read(readers, "slow", token, owner=owner)
 
     threads = [threading.Thread(target=take, args=(f"o{i}",)) for i in range(QUICK_PLACES + LONG_PLACES + 2)]
+    deadline = threading.Timer(30, token.stop)  # a visitor who is never served fails the test
     try:
-        for thread in threads:
+        for thread in [deadline, *threads]:
             thread.start()
         for _ in range(3):
-            assert read(readers, owner="visitor").name == "t"
+            assert read(readers, stop=token, owner="visitor").name == "t"
         assert until(lambda: readers._long.has_waiting), "a long reading left its quick place to others"
         assert until(lambda: StandIn.most_slow_at_once >= QUICK_PLACES + LONG_PLACES, 20)
     finally:
+        deadline.cancel()
         token.stop()
         for thread in threads:
             thread.join(20)
