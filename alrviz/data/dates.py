@@ -82,7 +82,11 @@ class Dates:
 def parse_all_dates(
     columns: Sequence[TextColumn], options: ReadOptions, stop: StopToken, *, otherwise: bool = False
 ) -> list[Dates | None]:
-    """Return `parse_dates` of each column; two-digit years of birth are not later than the other columns' dates."""
+    """Return each column as dates, None if it has none, as `parse_dates` does.
+
+    Where both orders of day and month fit and the options leave it open, `otherwise` puts the day first. Two-digit
+    years of birth are not later than the latest date of the other columns.
+    """
     result, latest_year = dict[str, Dates | None](), None
     for column in sorted(columns, key=lambda column: _is_birth(column.name)):  # dates of birth last
         stop.check()

@@ -228,7 +228,10 @@ def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[st
 
 
 def _rough_numbers(column: TextColumn) -> np.ndarray | None:
-    """Return a column's numbers (N,), NaN in other rows, in either usual convention; None if most cells are words."""
+    """Return a column's numbers (N,), NaN in other rows, with "." or "," as decimal mark, without currency and % signs.
+
+    None unless more than NUMBERS_SHARE of its distinct texts are numbers.
+    """
     bare = pc.replace_substring_regex(column.levels, r"[$€£¥%\s]", "")
     for marks in ((".", ","), (",", ".")):
         fits = pc.match_substring_regex(bare, number_pattern(*marks)).to_numpy(zero_copy_only=False)

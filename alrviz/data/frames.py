@@ -306,7 +306,7 @@ def read_stat_file(data: Buffer, request: ReadRequest) -> RawTable:
 
 
 def _labelled(values: pd.Series, labels: dict[Any, str], is_ordinal: bool, notes: list[str]) -> pd.Series:
-    """Return a column with its values' labels as levels; unchanged, with a note, if a value has no label."""
+    """Return a column with its values' labels as levels; unchanged if a value has none (noted if others have one)."""
     present = set(values.dropna())
     if not present <= set(labels):
         if unused := [f"{code:g} = {short(labels[code])}" for code in labels if code in present and code == code]:

@@ -191,15 +191,15 @@ def _guess_role(values: Values, n_levels: int, n_present: int) -> KindGuess | No
         return None
     has_repeats = 2 * n_levels <= n_present
     if values.dtype_kind == "O":
-        is_id = is_unit_name and has_repeats and n_levels > MAX_CODE_LEVELS
-        is_id = is_id and all(map(UNIT_LABEL.match, series.cat.categories))
-        return _group_guess(n_levels, n_present) if is_id else None
+        is_group_id = is_unit_name and has_repeats and n_levels > MAX_CODE_LEVELS
+        is_group_id = is_group_id and all(map(UNIT_LABEL.match, series.cat.categories))
+        return _group_guess(n_levels, n_present) if is_group_id else None
     numbers = series.to_numpy(dtype=np.float64)
     numbers = numbers[~np.isnan(numbers)]
     if is_unit_name:
-        is_id = has_repeats and n_levels > max(MAX_HOUSEHOLD_MEMBERS, n_present / 20)
-        is_id = is_id and bool((numbers == np.floor(numbers)).all())
-        return _group_guess(n_levels, n_present) if is_id else None
+        is_group_id = has_repeats and n_levels > max(MAX_HOUSEHOLD_MEMBERS, n_present / 20)
+        is_group_id = is_group_id and bool((numbers == np.floor(numbers)).all())
+        return _group_guess(n_levels, n_present) if is_group_id else None
     lowest, mean = float(numbers.min()), float(numbers.mean())
     # Normalised weights have a mean near 1 and many decimals; the weights of people and cars do not, in any unit.
     near_one = lowest < 1 < numbers.max() and 0.5 <= mean <= 2.5 and (np.round(numbers, 2) != numbers).any()
@@ -357,7 +357,10 @@ def pair_parts(values: Values) -> list[Values]:
 
 
 def as_levels(series: pd.Series, *, is_ordinal: bool) -> pd.Series:
-    """Return a column as a categorical of strings; numbers, and ordinal text with a natural order, are sorted."""
+    """Return a numeric or categorical column as a categorical of strings, ordered if `is_ordinal`.
+
+    Numbers are sorted, and so are ordinal categories with a natural order; other categories keep their order.
+    """
     if not isinstance(series.dtype, pd.CategoricalDtype):
         numbers = series.to_numpy(dtype=np.float64)
         present = ~np.isnan(numbers)

@@ -36,8 +36,8 @@ from alrviz.data.parse_values import (
     dates_of,
     distinct_names,
     folded,
+    has_usual_capitals,
     hours_of,
-    is_plain,
     level_text,
     number_pattern,
     number_text,
@@ -148,7 +148,7 @@ class ColumnSpec:
         if self.spellings:
             pairs = zip(texts.to_pylist(), folded(texts).to_pylist(), strict=True)
             find = self.spellings.get
-            levels = [find(text) or (is_plain(text) and find(key)) or text for text, key in pairs]
+            levels = [find(text) or (has_usual_capitals(text) and find(key)) or text for text, key in pairs]
             renamed = pa.array(levels, type=pa.string())
             texts = texts if renamed.equals(texts) else renamed
         return pc.if_else(pa.array(is_gap), None, texts) if is_gap.any() else texts
@@ -377,7 +377,7 @@ class Layout:
 
     @classmethod
     def from_options(cls, names: Sequence[str], head: Sequence[str], in_force: Any, options: Any) -> "Layout":
-        """Return the layout of a table by the options in force, and the options that the user set."""
+        """Return a layout with the values of `in_force`, which read a table; `fixed` names those of `options`."""
         value_by_option = {name: getattr(in_force, name) for name in LAYOUT_OPTIONS}
         fixed_options = tuple(name for name in LAYOUT_OPTIONS if getattr(options, name) is not None)
         return cls(tuple(names), tuple(head), **value_by_option, fixed=fixed_options)

@@ -413,7 +413,7 @@ def spelling_lookup(pairs: Mapping[str, str] | Sequence[tuple[str, str]]) -> dic
     return dict(zip(keys, level_by_text.values(), strict=True)) | level_by_text
 
 
-def is_plain(text: str) -> bool:
+def has_usual_capitals(text: str) -> bool:
     """Return whether a text has capitals only at the beginning of words, or everywhere."""
     return text in (text.lower(), text.upper()) or all(word[1:] == word[1:].lower() for word in text.split())
 

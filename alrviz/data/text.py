@@ -19,7 +19,7 @@ from alrviz.data.doubts import DoubtCode, DoubtNote
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, Layout
-from alrviz.data.parse_values import MARKS, MINUS, MONTH_NAMES, folded, is_plain, rows_above, spelling_lookup
+from alrviz.data.parse_values import MARKS, MINUS, MONTH_NAMES, folded, has_usual_capitals, rows_above, spelling_lookup
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ def merge_case(column: TextColumn, *, codes: bool = False) -> tuple[TextColumn, 
             for key_index in merged_keys
             if len(keys[key_index]) == 2 and (key_of_level == key_index).sum() > 2
         } - SHORT_ANSWERS  # AA, Aa, aa
-        if not all(is_plain(names[i]) for i in np.flatnonzero(np.isin(key_of_level, merged_keys))) or (
+        if not all(has_usual_capitals(names[i]) for i in np.flatnonzero(np.isin(key_of_level, merged_keys))) or (
             genotypes and not codes
         ):
             return column, {}, ""
@@ -294,7 +294,7 @@ def merge_case(column: TextColumn, *, codes: bool = False) -> tuple[TextColumn, 
         codes_of_rows = np.append(key_of_level, -1).astype(np.int32)[column.codes]
         column = TextColumn(column.name, codes_of_rows, levels.take(pa.array(representatives)))
     pairs = zip(keys, column.levels.to_pylist(), strict=True)
-    return column, {key: level for key, level in pairs if is_plain(level)}, note
+    return column, {key: level for key, level in pairs if has_usual_capitals(level)}, note
 
 
 def mend_bands(column: TextColumn) -> tuple[TextColumn, dict[str, str]]:

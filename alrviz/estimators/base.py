@@ -82,8 +82,9 @@ class CellClassifier(RunClassifier):
         """Return one line per cell seen in training, indexed by its columns and their levels.
 
         The columns are pairs of a quantity ("count", "log_theta", "w" where there are weights, "phi") and a class:
-        `frame["phi"]` is cells x classes: what a cell adds to the scores. Of smooth levels w are steps, differences of
-        phi from one level to the next in units of their own, and cells without rows (count 0) are listed too.
+        `frame["phi"]` is cells x classes: what a cell adds to the scores. Of smooth levels w is the step from the
+        level below, the difference of their phi divided by the size of that step; in tuples of several columns a
+        difference of differences. Their cells without rows (count 0) are listed too.
         """
         check_is_fitted(self)
         quantities = {"count": self.tables_.counts, "log_theta": self.log_theta_}

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from alrviz.data.parse_spec import ParseSpec
-from alrviz.data.parse_values import PLAIN_NUMBER, LevelCodes, is_plain, number_text, numbers_among
+from alrviz.data.parse_values import PLAIN_NUMBER, LevelCodes, has_usual_capitals, number_text, numbers_among
 from alrviz.errors import ModelFileError, listed, nearest
 from alrviz.estimators.model_file import write_atomically
 from alrviz.estimators.model_form import SavedModel
@@ -385,7 +385,7 @@ class _Sql:
             for key, level in spec.spellings.items():
                 if level in texts:
                     for text in {key, key.upper(), key.capitalize(), key.title()}:
-                        if is_plain(text):
+                        if has_usual_capitals(text):
                             texts[text] = texts[level]
             yield from ((j, text, None, code) for text, code in texts.items())
             yield from ((j, None, number, code) for number, code in numbers.items())

@@ -72,8 +72,9 @@ class Linear(Cells):
 class Network(Cells):
     """score_k(x) = b_k + sum over columns j of phi[x_j under its parents' levels, k]; a tuple's last column is j.
 
-    A level never seen under its parents' levels adds `unseen_log_p` of these; if they were never seen together, its
-    `level_log_p`. With "summed", missing columns are summed out along the tree of parents, from the leaves to the root.
+    A level never seen under its parents' levels adds `unseen_log_p` of the parents' levels; if those were never seen
+    together, or not in class k, it adds `level_log_p` of the level itself. A missing column adds 0. With "summed",
+    missing columns are summed out along the tree of parents, from the leaves to the root.
     """
 
     MAX_SUMMED_VALUES = 10**6  # rows x levels x classes summed together: 8 MB per array

@@ -76,8 +76,9 @@ class AlphaPath:
     def evaluate(
         self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
     ) -> tuple[Floats, Floats, float]:
-        """Return the validation loss at one alpha as (1,), and 0 for slopes and passes; arguments as in
-        `Fold.evaluate`.
+        """Return the mean validation loss at alpha = value[0] as (1,), inf if the fit failed; slopes and passes are 0.
+
+        `sloped` and `close` are ignored (see `choose_alpha.Fold.evaluate`).
 
         Raises:
             MemoryLimitError: if the folds do not fit into memory together.

@@ -14,7 +14,7 @@ products of many tables do not underflow.
              begin in level_log_p; start, rows: the table of j under its parent's level u begins in phi at
              rows[start[j] + u], -1 where it has no weights and level_log_p is used
     codes    (a, N) of rows; a code >= levels[j] is missing
-    row      (P,) a row of `codes` that has each part; roots (P,) the part's root
+    row_of_part  (P,) a row of `codes` that has each part; roots (P,) the part's root
     phi      (S, C), level_log_p (L, C) as in models/networks.py; k is the class
 """
 
@@ -92,13 +92,13 @@ def _upward(
 
 
 @kernel
-def log_sums(codes, row, roots, begin, end, k, tree, phi, level_log_p, sums):
+def log_sums(codes, row_of_part, roots, begin, end, k, tree, phi, level_log_p, sums):
     """Write to sums (P, C) what parts begin .. end - 1 add to the score of class k."""
     order, place, last, parent, levels, first, start, rows = tree
     columns, evidence = np.empty(len(order), np.int64), np.empty(len(order), np.bool_)
     collected, message = np.empty(len(level_log_p)), np.empty(len(rows))
     for m in range(begin, end):
-        i = row[m]
+        i = row_of_part[m]
         n = _part_columns(codes, i, roots[m], order, place, last, levels, columns)
         sums[m, k] = _upward(
             codes, i, columns, n, k, parent, levels, first, start, rows, phi, level_log_p, collected, message, evidence
@@ -106,7 +106,7 @@ def log_sums(codes, row, roots, begin, end, k, tree, phi, level_log_p, sums):
 
 
 @kernel
-def add_slopes(codes, row, roots, begin, end, k, tree, phi, level_log_p, residual, gradient):
+def add_slopes(codes, row_of_part, roots, begin, end, k, tree, phi, level_log_p, residual, gradient):
     """Add to gradient (S, C) the slopes of class k along phi of parts begin .. end - 1.
 
     A slope is residual (P, C) times the posterior p(u, v | x, k) of a pair of levels.
@@ -115,7 +115,7 @@ def add_slopes(codes, row, roots, begin, end, k, tree, phi, level_log_p, residua
     columns, evidence = np.empty(len(order), np.int64), np.empty(len(order), np.bool_)
     collected, message, belief = np.empty(len(level_log_p)), np.empty(len(rows)), np.empty(len(level_log_p))
     for m in range(begin, end):
-        i, slope, root = row[m], residual[m, k], roots[m]
+        i, slope, root = row_of_part[m], residual[m, k], roots[m]
         n = _part_columns(codes, i, root, order, place, last, levels, columns)
         log_sum = _upward(
             codes, i, columns, n, k, parent, levels, first, start, rows, phi, level_log_p, collected, message, evidence

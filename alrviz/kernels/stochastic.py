@@ -110,16 +110,16 @@ def _residual(z, label, weight, squared_error):
     for k in range(len(z)):
         z[k] = exp(z[k] - largest_score)
         exp_sum += z[k]
-    square = mean = 0.0
+    square_sum = mean = 0.0
     for k in range(len(z)):
         z[k] /= exp_sum
         r = z[k] - (k == label)
-        square += r * r
+        square_sum += r * r
         mean += z[k] * r
     for k in range(len(z)):
         r = z[k] - (k == label)
         z[k] = weight * (2.0 / len(z) * z[k] * (r - mean) if squared_error else r)
-    return square / len(z) if squared_error else log(exp_sum) + largest_score - label_score
+    return square_sum / len(z) if squared_error else log(exp_sum) + largest_score - label_score
 
 
 @kernel

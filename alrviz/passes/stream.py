@@ -425,9 +425,9 @@ class StreamPasses:
 
 
 def _sum_over_chunks(work: Any, share_chunks: bool, chunks: Iterable[Any], n_jobs: int, stop: StopToken) -> Parts:
-    """Return the sums over all chunks of the arrays that `work` returns of each.
+    """Return the sums over all chunks of the arrays that `work(*chunk, stop, n_threads)` returns.
 
-    Each of `n_jobs` threads works on its own chunk, or if `share_chunks` all threads together on one after another.
+    With `share_chunks` one chunk after another gets all `n_jobs` threads; otherwise `n_jobs` chunks at a time get one.
     """
     n_together, threads_each = (1, n_jobs) if share_chunks else (n_jobs, 1)
 

@@ -119,12 +119,12 @@ class Frame:
         self.show(slug, self._opening)
 
     def _show_title(self) -> None:
-        """Set the title of the browser's tab to page and table."""
-        title = self._pages[self._slug].title if self._slug else ""
-        self._title.object = f"<h1>{safe(title)}</h1>"
+        """Set the page's heading, and the title of the browser's tab to page and table."""
+        page_title = self._pages[self._slug].title if self._slug else ""
+        self._title.object = f"<h1>{safe(page_title)}</h1>"
         dataset, document = self.session.table.dataset, pn.state.curdoc
         if document is not None:
-            title_parts = [title, "" if dataset is None else dataset.name, "alrviz"]
+            title_parts = [page_title, "" if dataset is None else dataset.name, "alrviz"]
             with pn.io.hold(document):  # a title needs Bokeh's lock, which Panel does not hold for presses of buttons
                 document.title = " - ".join(part for part in title_parts if part)
 

@@ -184,7 +184,10 @@ class _PageHandler:
 
 
 class _Page(_PageHandler, DocHandler):
-    """The page's HTML; the first one of a theme is built by Panel, together with its session."""
+    """Handler of the page's HTML. Panel builds the first page of each theme, together with its session.
+
+    Later visitors get the same HTML with a token of their own, whose session is built afterwards.
+    """
 
     _html = ""
 

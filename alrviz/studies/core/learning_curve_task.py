@@ -82,14 +82,14 @@ class _Stream:
         self._unseen = 2 * tables.space.n_tuples
         learns = recipe.definition.learns_rows
         learner_kind = {"counts": "count", "ones": "ones"}.get(learns) or ("fixed" if theta == "two-pass" else "so far")
-        fixed_weights = None
+        known_log_p = None
         if learner_kind == "fixed":
             unseen_counts = np.zeros((self._unseen, tables.n_classes))
-            fixed_weights = np.concatenate([unseen_counts, tables.log_theta, tables.log_pi[None]])
+            known_log_p = np.concatenate([unseen_counts, tables.log_theta, tables.log_pi[None]])
         sizes = (learner_kind, self._index.n_rows, self._unseen, tables.n_classes, tables.cards, params["smoothing"])
         gamma, is_adaptive = tables.space.gamma, recipe.solver == "adagrad"
         self._takes_steps = learner_kind != "count"
-        self._make: Callable[[float], Learner] = lambda eta0: Learner(*sizes, gamma, fixed_weights, eta0, is_adaptive)
+        self._make: Callable[[float], Learner] = lambda eta0: Learner(*sizes, gamma, known_log_p, eta0, is_adaptive)
 
     def costs(self, rows: NDArray[np.intp], eta0: float) -> tuple[Floats, Floats, Floats]:
         """Return the costs of each row, in order: -log p_y, mean squared error, whether it was wrong."""

@@ -70,7 +70,7 @@ def gram(phi: Any, y: Any, classes: Sequence[Any], limit: int = MAX_SHOWN, seed:
 
 
 def _evenly_by_class(codes: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
-    """Return positions of `limit` rows, evenly spaced after sorting by class: classes keep their shares."""
+    """Return the positions of `limit` of the N rows (limit <= N), evenly spaced after sorting by class."""
     rows_by_class = np.argsort(codes, kind="stable")
     return rows_by_class[np.floor((np.arange(limit) + 0.5) * len(codes) / limit).astype(np.intp)]
 

@@ -42,9 +42,9 @@ class Search:
 
     Attributes:
         columns: names of the columns.
-        order: n.
-        score: kind of the scores.
-        levels: the levels that are complete.
+        order: n, the largest number of columns of a tuple.
+        score: the recipe's `selection`, such as "mi".
+        levels: the levels that are complete: of 1 to n columns if the recipe grows tuples, otherwise of n only.
         coming: the level whose tuples are being scored, nan where the score is not known yet; None between levels.
         mi: (T,) mutual information of all tuples of n columns; None if they are too many, or not counted yet.
         gains: (T,) their predicted gains; None likewise.

@@ -175,8 +175,8 @@ class FitPlayer(PlayerButtons):
         move_slider = not player.playing or self._film or self._ticks % TICKS_PER_SLIDER_MOVE == 0
         button_state = player.buttons
         if move_slider:
-            playing = player.playing and player.next_reader is None
-            drawn_step = self._drawn_step() if playing and self._drawn_step is not None else None
+            plays_shown_race = player.playing and player.next_reader is None
+            drawn_step = self._drawn_step() if plays_shown_race and self._drawn_step is not None else None
             self.place = self.head if drawn_step is None else drawn_step
             button_state |= {} if drawn_step is None else {"head": drawn_step}
         self.transport.show(button_state, move_slider=move_slider)

@@ -261,8 +261,11 @@ def _panels(scenes: list[DensityFrame]) -> list[ReplayPanel]:
         ratio = last_scene.columns[column]
         stride = CURVE_POINT_STRIDE if ratio.x is not None else 1
         frames = np.array([np.atleast_2d(scene.columns[column].weighted.T)[:, ::stride] for scene in scenes])
-        at_rows = [scene.columns[column].at_rows(scene.columns[column].weighted).ravel() for scene in scenes]
-        bottom, top = min(0.0, *(float(s.min()) for s in at_rows)), max(0.0, *(float(s.max()) for s in at_rows))
+        values_at_rug = [scene.columns[column].at_rows(scene.columns[column].weighted).ravel() for scene in scenes]
+        bottom, top = (
+            min(0.0, *(float(s.min()) for s in values_at_rug)),
+            max(0.0, *(float(s.max()) for s in values_at_rug)),
+        )
         margin = 0.12 * max(top - bottom, 0.1)
         rug = list(zip(ratio.rug.tolist(), ratio.rug_class.tolist(), strict=True))
         notes = [f"h = {scene.columns[column].bandwidth:.3g}" if ratio.x is not None else "" for scene in scenes]

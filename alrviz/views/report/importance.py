@@ -86,7 +86,11 @@ def _orders_table(effects: Interactions) -> str:
 
 
 def _ranking_table(table: pd.DataFrame, total_gain: float) -> str:
-    """Return the table of the ranking; `total_gain` is the model's gain over the class shares, in nats."""
+    """Return the first rows of a ranking as an HTML table.
+
+    total_gain: the model's gain over the class shares, in nats, of which each row's loss is a share; no such column
+    unless it is positive.
+    """
     has_tuples = bool((table.order > 1).any())
     table_rows = [
         [safe(name, 80), *([f"{ranked['order']}"] if has_tuples else []),

@@ -91,10 +91,10 @@ class DlrControls:
 
 
 class ColumnMenus:
-    """Two menus of columns.
+    """Two menus that choose the columns x and y of the map; choosing the other menu's column swaps both.
 
     Args:
-        on_change: called when another pair is chosen.
+        on_change: called without arguments when another pair is chosen (see `pair`).
     """
 
     def __init__(self, on_change: Callable[[], None]):

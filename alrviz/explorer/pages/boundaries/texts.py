@@ -89,7 +89,7 @@ def run_html(player: FitPlayer, outdated: bool) -> str:
 
 
 def peer_html(name: str, peer: PeerFit) -> str:
-    """Return a line on the peer: its name and test accuracy."""
+    """Return an HTML line on a peer: its label, test accuracy, log loss and rows, or that it is being fitted."""
     from alrviz.estimators.peers import known_peers
 
     peer_info = known_peers().get(name)

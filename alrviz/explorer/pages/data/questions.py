@@ -110,8 +110,10 @@ class Questions:
         elif isinstance(self._result, str):
             current_pane.object, alternative_pane.object = "", f"<p>{safe(self._result, 300)}</p>"
         else:
-            note_html = "<p class='quiet'>of the first lines of the file</p>" if self._is_part else ""
-            current_pane.object, alternative_pane.object = (reading.table_html + note_html for reading in self._result)
+            first_lines_html = "<p class='quiet'>of the first lines of the file</p>" if self._is_part else ""
+            current_pane.object, alternative_pane.object = (
+                reading.table_html + first_lines_html for reading in self._result
+            )
 
     def _start_comparison(self, table: "Table", upload: "Upload", doubt: "Doubt") -> None:
         """Read the file, or its first lines if it is large, in both ways on a thread."""
