@@ -229,8 +229,11 @@ def read_names(rows: Sequence[Sequence[str]], width: int, request: ReadRequest, 
             return NameRows(known_layout.n_names, first_cells, names)
     lacks_one_name = not declared and len(rows) > 1 and len(rows[0]) == width - 1 and header in (None, True, 1)
     if lacks_one_name:
-        is_last_empty = all(not row[-1].strip() for row in rows[1:] if len(row) == width)
-        return NameRows(1, first_cells, [*rows[0], ""] if is_last_empty else ["row name", *rows[0]])
+        last_cells = [row[-1].strip() for row in rows[1:] if len(row) == width]
+        if not all(last_cells) or not first_cells[0]:  # R writes NA in an empty cell, and no name for the row names
+            return NameRows(1, first_cells, [*rows[0], ""])
+        note = "the first row has one name less than the others have cells: the first column was read as names of rows"
+        return NameRows(1, first_cells, ["row name", *rows[0]], notes=[note])
     width = width if declared else max(width, len(rows[0]))
     padded_rows = [[*row, *[""] * (width - len(row))] for row in rows if len(row) <= width]
     if header is None and (stated_names := stated_kinds(padded_rows)) is not None:

@@ -83,6 +83,27 @@ def test_row_names_of_r_have_a_column():
     assert read_table(text.encode()).kinds["row name"] == "ignore"
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (
+            "patient,age,bmi,ok\n1,61,22.1,y,good\n2,47,30.5,n,\n3,55,27.9,y,\n",
+            ("patient", "age", "bmi", "ok", "column 5"),
+        ),
+        (",p,q,ok\nA,0.11,0.22,y,600\nB,0.12,0.25,n,600\nC,0.1,0.2,y,600\n", ("column 1", "p", "q", "ok", "column 5")),
+    ],
+    ids=["remarks behind some rows", "a first column without a name"],
+)
+def test_names_do_not_shift_where_the_last_column_lacks_its_own(text, names):
+    assert read_table(text.encode(), target="ok").table.names == names
+
+
+def test_names_of_rows_without_a_name_are_noted():
+    table = read_table(b"a b c\nr1 1 2.0 y\nr2 2 3.0 n\nr3 3 4.0 y\n", target="c").table
+    assert table.names == ("row name", "a", "b", "c")
+    assert any("names of rows" in note for note in table.notes)
+
+
 def test_a_delimiter_at_the_end_of_each_row_is_no_value():
     dataset = read_table(("size,class\n" + "".join(f"{i}.5,{'xy'[i % 2]},\n" for i in range(20))).encode(), "class")
     assert dataset.kinds["size"] == "numeric"
