@@ -1,6 +1,5 @@
 """Read rows by the spec of a table that was read before (`Dataset.spec`): nothing is guessed."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +14,16 @@ from alrviz.data.numbers import detect_convention
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_cells import Counts, ParseErrorCounts, check_counts, count_notes, parse_features
 from alrviz.data.parse_spec import ColumnSpec, ParseSpec
-from alrviz.data.raw import are_files, is_folder, is_in_memory, join_files, named_rows, read_bytes, read_raw
+from alrviz.data.raw import (
+    are_files,
+    file_prefix,
+    is_folder,
+    is_in_memory,
+    join_files,
+    named_rows,
+    read_bytes,
+    read_raw,
+)
 from alrviz.data.source import load_bytes, sniff_format
 from alrviz.data.text import RawTable, ReadRequest, TextColumn
 from alrviz.data.values import Values, read_column, source_cells
@@ -81,7 +89,7 @@ def _read_files(paths: Sequence[Any], spec: ParseSpec, request: ReadRequest, cou
     """
     tables, notes, unread, n_rows = list[NewRows](), list[str](), dict[int, list[str]](), 0
     for path in paths:
-        prefix = f"{os.path.basename(os.fspath(path))}: "
+        prefix = file_prefix(path)
         try:
             table = _read_table(path, spec, request, counts)
         except TableFileError:  # names the path

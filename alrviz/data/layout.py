@@ -144,8 +144,8 @@ def refuse_prose(rows: Sequence[Sequence[str]]) -> None:
             return
     raise TableError(
         f"this is no table of rows: {len(rows) - len(even_rows):,} of its first {len(rows):,} lines have not {width} "
-        f"cells, "
-        "and no column holds numbers or levels. A text or source code was given, or another delimiter cuts the lines",
+        "cells, and no column holds numbers or levels. A text or source code was given, or another delimiter cuts the "
+        "lines",
         code=UNEVEN_LINES,
     )
 

@@ -176,6 +176,11 @@ def _read_folder(folder: Any, request: ReadRequest) -> RawTable:
     return replace(raw, notes=[*([note] if len(dataset.files) > 1 else []), *raw.notes])
 
 
+def file_prefix(path: Any) -> str:
+    """Return the beginning of notes and errors on one of several files: its name."""
+    return f"{os.path.basename(os.fspath(path))}: "
+
+
 def join_files(paths: Sequence[Any], tables: Sequence[RawTable], options: ReadOptions) -> RawTable:
     """Return files as one table, to be interpreted together; `options` are those of the user.
 
@@ -187,7 +192,7 @@ def join_files(paths: Sequence[Any], tables: Sequence[RawTable], options: ReadOp
         return tables[0]
     notes = list[str]()
     for path, table in zip(paths, tables, strict=True):
-        notes += [prefixed(note, f"{os.path.basename(os.fspath(path))}: ") for note in table.notes]
+        notes += [prefixed(note, file_prefix(path)) for note in table.notes]
     columns = [{column.name: column for column in table.columns} for table in tables]
     for path, columns_of_file in zip(paths, columns, strict=True):
         if different := [*columns_of_file.keys() ^ columns[0].keys()]:
