@@ -77,7 +77,7 @@ def test_the_first_screen_has_the_shortest_address(explorer: Explorer):
 
 # What each page says and no other does.
 SEEN = {
-    "Convergence": "^Question$|^gap |suboptimality",
+    "Convergence": "^Question$|training loss above the lowest",
     "Which order?": "folds: a sentence|Press Run: [0-9] orders",
     "Bias and variance": "^Learning curve$",
     "Compare": "^History$",
