@@ -11,9 +11,10 @@ decides which values are evaluated, and which of them is chosen:
 Descent begins at the alphas of the `goal`, usually those of the order before, the last of them repeated for the new
 order. Without a goal it tries one alpha for all orders: 1000, 100, 10, ... (in units of the mean row weight) until L
 rises. Then BFGS follows. With `coarse` this uses the first fold only; BFGS then goes on with all folds, from the
-inverse Hessian of the first: where L is flat a single evaluation ends it. If L is not below that of MAX_ALPHA, which gives the center's model, by a standard error of the rows' differences, the rows say
-nothing: MAX_ALPHA for all orders. `close` repeats the best with more accurate fits, to compare it with another order:
-an unfinished fit of a higher order lacks more than the standard error of many rows.
+inverse Hessian of the first: where L is flat a single evaluation ends it. If L is not below that of MAX_ALPHA, which
+gives the center's model, by a standard error of the rows' differences, the rows say nothing: MAX_ALPHA for all orders.
+`close` repeats the best with more accurate fits, to compare it with another order: an unfinished fit of a higher order
+lacks more than the standard error of many rows.
 
 Empirical Bayes (2 alpha = gamma / sum w^2, MacKay's fixed point) was measured as an alternative: with the Hessian's
 diagonal, or with traces by random probes, it dropped orders whose pairs were informative, at .04 nats on tic-tac-toe.
