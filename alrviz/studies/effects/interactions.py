@@ -26,6 +26,7 @@ from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.estimators.frames import tuple_names
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.fitting import tuple_tests
 from alrviz.fitting.runs.run import Run
 from alrviz.models.density_model import DensityModel
 from alrviz.models.effects import purify
@@ -33,7 +34,6 @@ from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.names import tuples_text
-from alrviz.studies.effects import missing_interactions as tuple_tests
 from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values, with_levels
 from alrviz.studies.effects.importance import NamedEffects
 from alrviz.studies.effects.row_explanation import JOIN, NO_LEVEL, RowExplanation, row_codes
