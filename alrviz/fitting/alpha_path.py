@@ -62,7 +62,9 @@ class AlphaPath:
         )
         cells_change = recipe.definition.cells_depend_on_alpha(recipe.params) or recipe.params.get("order") == AUTO
         start_model = None if nearest_alpha is None or cells_change else self._models[nearest_alpha]
-        run = Run.on(self._prepared, recipe.replace(alpha=alpha), max_memory=self._max_memory, start=start_model)
+        run = Run.on_prepared(
+            self._prepared, recipe.replace(alpha=alpha), max_memory=self._max_memory, start=start_model
+        )
         for _ in run.steps():
             stop.check()
         if ended_well(run):

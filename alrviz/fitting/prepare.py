@@ -182,7 +182,7 @@ class TrainingData:
         space, weighted_rows = space_of(self.encoded.levels, tuples), np.flatnonzero(rows.weights > 0)
         index = index_rows(space, codes, weighted_rows, self.n_jobs, stop)
         if self.encoded.chains is not None:
-            index = CellIndex.of_seen(space, add_grid_cells(space, self.encoded.chains, index.seen))
+            index = CellIndex.from_cells(space, add_grid_cells(space, self.encoded.chains, index.seen_cells))
         return count_directly(index, codes, rows.y, rows.weights, rows.n_classes, smoothing, self.n_jobs, stop)
 
     def sums(self, tables: Tables, values: Floats, stop: StopToken = NEVER) -> Floats:
@@ -191,7 +191,7 @@ class TrainingData:
         class_values = [
             (np.full(rows.n_rows, k, np.int32), np.ascontiguousarray(values[:, k])) for k in range(rows.n_classes)
         ]
-        index = CellIndex.of_seen(tables.space, tables.seen)
+        index = CellIndex.from_cells(tables.space, tables.seen_cells)
         return sum_by_cell(index, codes, class_values, rows.n_classes, self.n_jobs, stop)
 
     def _cover(self, tuples: Tuples, stop: StopToken) -> CoveredRows:
@@ -202,8 +202,10 @@ class TrainingData:
         codes, index, chains = [codes for codes, _ in codes_and_rows], None, self.encoded.chains
         if isinstance(tuples, SelectedCells) or chains is not None:
             all_pairs = np.arange(space.n_tuples), np.flatnonzero(has_weight)
-            seen_cells = select_cells(tuples, space, index_cells(space, [all_pairs], codes[0], self.n_jobs, stop).seen)
-            index = CellIndex.of_seen(
+            seen_cells = select_cells(
+                tuples, space, index_cells(space, [all_pairs], codes[0], self.n_jobs, stop).seen_cells
+            )
+            index = CellIndex.from_cells(
                 space, seen_cells if chains is None else add_grid_cells(space, chains, seen_cells)
             )
         cover, keys = cover_rows(self.plan(tuples, stop), space, codes, has_weight, self.n_jobs, stop, index)

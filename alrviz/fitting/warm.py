@@ -125,8 +125,10 @@ def warm_networks(wide: bool) -> None:
     averages.networks(codes)
     selected_counts.model().scores(codes, 1)
     chain = Structure(((), (0,), (1,)), (0, 1, 2))
-    conditional = ConditionalTables.of(count_network(chain, tables[0], codes, y, np.ones(2)), summed=True)
-    parts, z = Parts.of_rows(conditional.tree, np.array([[1], [0], [0]], codes.dtype)), np.zeros((1, 2))
+    conditional = ConditionalTables.from_counts(
+        count_network(chain, tables[0], codes, y, np.ones(2)), sums_missing=True
+    )
+    parts, z = Parts.from_rows(conditional.tree, np.array([[1], [0], [0]], codes.dtype)), np.zeros((1, 2))
     parts.add_scores(parts.log_sums(conditional.start, conditional.network.level_log_p), z)
     parts.slopes(z, conditional.start, conditional.network.level_log_p)
 
@@ -198,7 +200,7 @@ def warm_covers(wide: bool) -> None:
     for levels in (2, 100_000):  # with so few rows: direct places, then a hash table
         space = CellSpace(np.array([levels, levels]), 1)
         cover, _ = cover_rows(plan_cover(codes, space), space, [codes], np.ones(100, bool))
-    model = LinearModel(space, cover.index.seen, np.zeros((len(cover.index.seen), 2)), np.zeros(2))
+    model = LinearModel(space, cover.index.seen_cells, np.zeros((len(cover.index.seen_cells), 2)), np.zeros(2))
     model.scores(codes, 1)
     index, cells = cover.index, np.zeros((cover.index.n_rows, 2))
     ScoreTable(index, cells, cover.plan.blocks).scores(codes, model.bias, 1, NEVER)

@@ -46,7 +46,7 @@ class JointValues:
 def number_joint_values(
     blocks: Sequence[Block], codes: Codes, levels: NDArray[np.int64], n_jobs: int = 1, stop: StopToken = NEVER
 ) -> JointValues:
-    """Number the joint values of each block that occur in codes (a, N)."""
+    """Number the joint values of each block that occur in codes (a, N); levels (a,) of the columns."""
     n = codes.shape[1]
     keys = np.empty((len(blocks), n), np.uint16)
     wide_keys: dict[int, NDArray[np.int32]] = {}
@@ -117,7 +117,8 @@ def merge_repeats(
 ) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int32], Floats]:
     """Return codes (a, N), y and weights with equal rows of one class merged, in the order of their first occurrence.
 
-    They are returned unchanged if at most a fifth of the rows repeat; the search ends at the column that shows it.
+    levels (a,) of the columns; n_classes: C. The rows are returned unchanged if at most a fifth of them repeat; the
+    search ends at the column that shows it.
     """
     n = len(y)
     n_levels = np.append(levels, n_classes - 1)

@@ -203,7 +203,8 @@ class _BlockGrower:
     ) -> Iterator[tuple[Block, float]]:  # fmt: skip
         """Yield blocks until all of `tuples` are covered, each with the number of joint values expected of it.
 
-        max_levels: levels of the largest column; kernels/plan.py explains the other arguments.
+        rows: (a, m) codes of the sample; max_levels: levels of the largest column; the other arguments are fields of
+        `kernels.plan.Costs`.
         """
         space, workspace = self._space, self._workspace
         n_rows = rows.shape[1]
@@ -242,14 +243,19 @@ class _BlockGrower:
 
 
 def _slots(rows: NDArray[np.int32], max_levels: int) -> int:
-    """Return an upper bound of the pairs of a joint value and a level that these rows can have."""
+    """Return an upper bound of the pairs of a joint value and a level that rows (a, m) of columns with max_levels can
+    have.
+    """
     return min(MAX_SLOTS, max(rows.shape[1], 1) * (max_levels + 1))
 
 
 def _greedy(
     sample: NDArray[np.int32], space: CellSpace, n_rows: int, tuple_value: float, stop: StopToken
 ) -> _GreedyPlan:
-    """Return a plan whose blocks are grown on a sample (a, m) of n_rows rows, one after another."""
+    """Return a plan whose blocks are grown on a sample (a, m) of n_rows rows, one after another.
+
+    tuple_value: nanoseconds per row that covering a tuple is taken to save, in units of ROW_NS.
+    """
     m = sample.shape[1]
     max_joint = m if n_rows <= m else m // (_ROWS_PER_VALUE if space.order <= 2 else _ROWS_PER_VALUE_HIGHER)
     doublings = log2(n_rows / m) if n_rows > m > 0 else 0.0
@@ -282,7 +288,9 @@ def _greedy(
 
 
 def _with_inner_blocks(greedy: _GreedyPlan, sample: NDArray[np.int32], space: CellSpace, stop: StopToken) -> Plan:
-    """Return the plan with inner blocks where they reduce the cost of its blocks."""
+    """Return a greedy plan with inner blocks where they reduce the cost of its blocks; sample: the (a, m) rows of the
+    plan.
+    """
     grower, blocks, joint, links = _BlockGrower(space), [], 0.0, 0.0
     for block, examples, values in zip(greedy.plan.blocks, greedy.examples, greedy.joint, strict=True):
         inner_blocks, joint, links = [], joint + values, links + values * len(block.tuples)

@@ -257,7 +257,11 @@ def estimate_stream(streamed: "StreamedCounts", max_bytes: int, solver: str, sam
     `solver` "none" takes no steps.
     """
     tables, passes = streamed.tables, streamed.passes
-    cells, table_bytes_, classes = len(tables.seen), 8 * passes.cells.n_rows * passes.padded_width, tables.n_classes
+    cells, table_bytes_, classes = (
+        len(tables.seen_cells),
+        8 * passes.cells.n_rows * passes.padded_width,
+        tables.n_classes,
+    )
     has_steps, uses_full_passes = solver != "none", solver in ("auto", "tron", "lbfgs")
     # In order: the table that passes look up; sums (and diagonals) of a chunk, or one per thread, plus those of the
     # levels of a tree, or the tables of AdaGrad; weights, counts and a solver's vectors; keys and scores of the sample.
@@ -323,7 +327,7 @@ def _count_cells(rows: "Encoded", tuples: Tuples, stop: StopToken) -> int:
         return estimate_seen(rows, tuples, stop)
     space = space_of(rows.levels, tuples)
     all_pairs = np.arange(space.n_tuples), np.arange(rows.n_rows)
-    return len(tuples.select(space, index_cells(space, [all_pairs], as_kernel_codes(rows.codes), 1, stop).seen))
+    return len(tuples.select(space, index_cells(space, [all_pairs], as_kernel_codes(rows.codes), 1, stop).seen_cells))
 
 
 def _too_many(order: int, n_columns: int, n_tuples: int) -> str:

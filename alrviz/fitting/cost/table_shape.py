@@ -61,7 +61,7 @@ class TableShape:
     covers: bool = True
 
     @classmethod
-    def of(cls, prepared: "TrainingData", stop: StopToken = NEVER) -> "TableShape":
+    def from_prepared(cls, prepared: "TrainingData", stop: StopToken = NEVER) -> "TableShape":
         """Return the shape of prepared rows."""
         return cls(prepared.encoded, prepared.holdout, prepared, stop)
 

@@ -226,7 +226,9 @@ def _folds(request: FitRequest, merge: bool) -> Iterator[FitProblem]:
     fixed_alpha_recipe = recipe.replace(**with_number(recipe.params))
     for training, validation in _splits(request):
         fold_data = TrainingData(training, validation, prepared.encoder, prepared.n_jobs, merge)
-        require_memory(estimate(fixed_alpha_recipe, TableShape.of(fold_data, request.stop), request.max_memory))
+        require_memory(
+            estimate(fixed_alpha_recipe, TableShape.from_prepared(fold_data, request.stop), request.max_memory)
+        )
         yield recipe.definition.make(
             replace(
                 request, prepared=fold_data, recipe=fixed_alpha_recipe, params=with_number(request.params),

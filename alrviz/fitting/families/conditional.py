@@ -22,7 +22,7 @@ from alrviz.fitting.families.family import FitProblem, FitRequest, rows_key
 from alrviz.fitting.families.networks import SMOOTHED, TAN, LearnedNetwork, Networks
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import CLASS_WEIGHT, MAX_ITER, TOL
-from alrviz.fitting.objectives.conditional import ConditionalRows, conditional
+from alrviz.fitting.objectives.conditional import ConditionalRows, conditional_objective
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.solvers.cg_brent import BrentGradients
 from alrviz.fitting.solvers.choice import SolverChoice
@@ -173,7 +173,7 @@ class ELR(Networks):
         counts = count_network(structure, *rows)
         if not (self.sums(params) and any(structure.parents)):
             return LearnedNetwork(counts, counts.model())
-        tables = ConditionalTables.of(counts, summed=True)
+        tables = ConditionalTables.from_counts(counts, sums_missing=True)
         return LearnedNetwork(counts, tables.model(tables.phi(tables.start), tables.network.bias))
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
@@ -205,7 +205,7 @@ class ELR(Networks):
         """
         structure, encoded = self.structure(prepared, params, stop), prepared.encoded
         sums_missing = self.sums(params) and any(structure.parents)
-        objective, heldout = conditional(prepared, structure, params, stop, summed=sums_missing)
+        objective, heldout = conditional_objective(prepared, structure, params, stop, sums_missing=sums_missing)
         fold = spread_folds(encoded.y, FOLDS, recipe.seed, prepared.splitting)
 
         def make(number: int) -> Fold:
@@ -213,7 +213,9 @@ class ELR(Networks):
             data = TrainingData(
                 encoded.take(~is_validation), encoded.take(is_validation), None, prepared.n_jobs, merge=False
             )
-            fold_objective, rows = conditional(data, structure, params, stop, summed=sums_missing, weigh_heldout=True)
+            fold_objective, rows = conditional_objective(
+                data, structure, params, stop, sums_missing=sums_missing, weigh_heldout=True
+            )
             assert rows is not None
             return Fold(fold_objective, rows, fold_objective.rows.n_rows / encoded.n_rows)
 

@@ -78,7 +78,7 @@ class LeaveOneTupleOut:
         self._y = validation.y[:n]
         self._n_training, n_before_scoring = round(TRAINING_SHARE * n), round((TRAINING_SHARE + TRIAL_SHARE) * n)
         self._slices = slice(self._n_training, n_before_scoring), slice(n_before_scoring, n)
-        index = CellIndex.of_seen(tables.space, tables.seen)
+        index = CellIndex.from_cells(tables.space, tables.seen_cells)
         codes = as_kernel_codes(np.ascontiguousarray(validation.codes[:, :n]))
         rows_of_cells = index.locate(codes, 0, n).astype(np.int64)
         rows_of_cells -= 2 * self._tuples  # below 0: the training rows have no such cell, which adds nothing
@@ -120,7 +120,7 @@ class LeaveOneTupleOut:
         """
         parameterisation, w0 = weights_of(tables, params, self._seed)
         ridge = ridge_of(parameterisation, params["alpha"], params["penalty"])
-        pull, center, rows = None, None, np.append(cells, len(tables.seen))
+        pull, center, rows = None, None, np.append(cells, len(tables.seen_cells))
         if ridge is not None:
             visits = np.bincount(self._keys[:, : self._n_training].ravel(), minlength=len(rows))[: len(rows)].astype(
                 float

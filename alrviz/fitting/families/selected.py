@@ -123,7 +123,9 @@ class SelectiveALR(ALR):
         if adds_gains and not hierarchy:
             tables = rows.tables(order - 1)
             base_tuples = (
-                as_selected_cells(tables.space, tables.seen) if by_cell else tuple(map(tuple, tables.space.members))
+                as_selected_cells(tables.space, tables.seen_cells)
+                if by_cell
+                else tuple(map(tuple, tables.space.members))
             )
             chosen_tuples.insert(0, base_tuples)
         counted_tuples = chosen_tuples if adds_gains else chosen_tuples[-1:]

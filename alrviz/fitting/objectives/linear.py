@@ -71,7 +71,7 @@ class CellWeights:
     def model(self, w: Floats) -> LinearModel:
         """Return the model with weights `w`."""
         phi = self.parameterisation.phi(w)
-        return LinearModel(self._tables.space, self._tables.seen, phi[:-1], phi[-1], self._unseen, self._blocks)
+        return LinearModel(self._tables.space, self._tables.seen_cells, phi[:-1], phi[-1], self._unseen, self._blocks)
 
     def weights_of(self, model: LinearModel) -> Floats:
         """Return the w whose phi is that of a model of the same cells, or the nearest if weights are shared.
@@ -79,10 +79,11 @@ class CellWeights:
         Raises:
             RecipeError: the model has other cells or classes than these rows.
         """
-        if model.n_classes != self._tables.n_classes or not np.array_equal(model.seen, self._tables.seen):
+        if model.n_classes != self._tables.n_classes or not np.array_equal(model.seen_cells, self._tables.seen_cells):
             raise RecipeError(
-                f"start has {len(model.seen)} cells of {model.n_classes} classes, but these rows have "
-                f"{len(self._tables.seen)} of {self._tables.n_classes}; expected a model of the same rows and order"
+                f"start has {len(model.seen_cells)} cells of {model.n_classes} classes, but these rows have "
+                f"{len(self._tables.seen_cells)} of {self._tables.n_classes}; expected a model of the same rows and "
+                "order"
             )
         return self.parameterisation.weights_at(np.concatenate([model.phi, model.bias[None, :]]))
 

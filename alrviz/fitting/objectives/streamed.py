@@ -311,7 +311,7 @@ class Sample:
         self, rows: CodedRows, parameterisation: Parameterisation, total: float, n_jobs: int, settings: dict[str, Any]
     ):
         space, codes = parameterisation.tables.space, as_kernel_codes(rows.codes)
-        index = CellIndex.of_seen(space, parameterisation.tables.seen)
+        index = CellIndex.from_cells(space, parameterisation.tables.seen_cells)
         plan = plan_cover(codes, space, rows.n_rows)
         cover, (keys,) = cover_rows(plan, space, [codes], np.ones(rows.n_rows, bool), n_jobs, settings["stop"], index)
         settings = {"unseen": None, **settings}

@@ -178,7 +178,7 @@ class Run(RunAttributes, Job[Step]):
         self._snapshots = Snapshots(MAX_SNAPSHOT_BYTES // (4 if isinstance(dataset, Stream) else 1))
 
     @classmethod
-    def of(
+    def on_encoded(
         cls,
         encoded: "Encoded",
         recipe: Recipe,
@@ -191,10 +191,10 @@ class Run(RunAttributes, Job[Step]):
     ) -> "Run":
         """Return a run on rows that are already encoded; the recipe's split and discretisation are not used."""
         prepared = TrainingData(encoded, holdout, None, n_jobs)
-        return cls.on(prepared, recipe, max_memory=max_memory, start=start, on_step=on_step)
+        return cls.on_prepared(prepared, recipe, max_memory=max_memory, start=start, on_step=on_step)
 
     @classmethod
-    def on(
+    def on_prepared(
         cls,
         prepared: TrainingData,
         recipe: Recipe,
@@ -283,7 +283,7 @@ class Run(RunAttributes, Job[Step]):
         max_memory = self.estimate.allowed if self.estimate else self._max_memory
         limits: dict[str, Any] = {"n_jobs": self._n_jobs, "max_memory": max_memory, "start": self._start}
         if self.dataset is None and self._prepared is not None:
-            replayed = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
+            replayed = Run.on_encoded(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
         else:
             replayed = Run(self.dataset, self.recipe, scheduler=self._scheduler, **limits)
         # the recipe has the chosen values already
@@ -446,7 +446,7 @@ class Run(RunAttributes, Job[Step]):
         self.activity = "estimating"
         cost = self.estimate
         if cost is None or cost.refused or cost.cost.bytes > allowed_bytes(self._max_memory):
-            self.estimate = cost = estimate(recipe, TableShape.of(prepared, stop), self._max_memory)
+            self.estimate = cost = estimate(recipe, TableShape.from_prepared(prepared, stop), self._max_memory)
         require_memory(cost)
         params = _with_solver(recipe, cost)
         request = FitRequest(prepared, recipe, params, self._report, stop, self._levels.append, self._max_memory)
@@ -534,7 +534,7 @@ class Run(RunAttributes, Job[Step]):
     def _without_validation(self, prepared: TrainingData, recipe: Recipe) -> FitProblem:
         """Return the fit of a recipe to the training rows without D_CV."""
         data = prepared.validation(recipe.seed, self.token)
-        cost = estimate(recipe, TableShape.of(data, self.token), self._max_memory)
+        cost = estimate(recipe, TableShape.from_prepared(data, self.token), self._max_memory)
         require_memory(cost)
         return recipe.definition.make(
             FitRequest(data, recipe, _with_solver(recipe, cost), lambda status: None, self.token)

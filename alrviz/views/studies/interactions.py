@@ -330,7 +330,7 @@ class InteractionsView(StudyView, RowSettings):
         value = effects.quantity(t, quantity, of, against)
         title = f"{words}: {labels[of]} against {labels[against]}" if quantity in SIGNED else f"{words}"
         title = f"{words} of {labels[of]}" if quantity in ("p", "theta", "w") else title
-        codes, rows = pure.space.codes_of(pure.index.seen[cells]), pure.rows[cells]
+        codes, rows = pure.space.codes_of(pure.index.seen_cells[cells]), pure.rows[cells]
         names = [effects.labels(j)[: 1 + int(codes[:, k].max(initial=0))] for k, j in enumerate(members)]
         if len(members) == 1:
             lower = upper = value
