@@ -95,7 +95,7 @@ def work_of(encoded: Encoded, recipe: Recipe, cells: int) -> PassSize:
     at_hand = ready(encoded, recipe)
     plan = at_hand.plan
     return PassSize(
-        at_hand.covered_rows.rows.n_rows, encoded.n_classes, cells, len(plan.blocks), plan.joint, plan.links
+        at_hand.covered_rows.rows.n_rows, encoded.n_classes, cells, len(plan.blocks), plan.n_joint, plan.n_links
     )
 
 

@@ -218,10 +218,10 @@ def dense_keys(codes, tuples, levels, out):
 
 
 @kernel
-def join(key, size, codes, n_levels, slots, first_rows):
+def join(key, size, codes, n_levels, slots, examples):
     """Replace each row's key by the number of its pair (key, code); return the number of pairs that occur.
 
-    Codes above n_levels count as n_levels, "no level". slots: (size * (n_levels + 1),); first_rows[v] is written with
+    Codes above n_levels count as n_levels, "no level". slots: (size * (n_levels + 1),); examples[v] is written with
     the first row of pair v.
     """
     n_found = 0
@@ -233,7 +233,7 @@ def join(key, size, codes, n_levels, slots, first_rows):
         if number < 0:
             number = n_found
             slots[v] = number
-            first_rows[number] = r
+            examples[number] = r
             n_found += 1
         key[r] = number
     for v in range(size * width):
@@ -242,11 +242,11 @@ def join(key, size, codes, n_levels, slots, first_rows):
 
 
 @kernel
-def join_hashed(key, codes, n_levels, slot_values, slots, first_rows):
+def join_hashed(key, codes, n_levels, slot_values, slots, examples):
     """Number the pairs (key, code) as `join` does, looking them up by hash: for columns with too many possible pairs.
 
     key, codes: (N,); codes above n_levels count as "no level". slot_values (int64) and slots have one size, a power of
-    two above twice the rows; both are left filled. first_rows[v] is written with the first row of pair v.
+    two above twice the rows; both are left filled. examples[v] is written with the first row of pair v.
     """
     n_found = 0
     no_level = np.int64(n_levels)
@@ -260,7 +260,7 @@ def join_hashed(key, codes, n_levels, slot_values, slots, first_rows):
         if slots[h] < 0:
             slots[h] = n_found
             slot_values[h] = v
-            first_rows[n_found] = r
+            examples[n_found] = r
             n_found += 1
         key[r] = slots[h]
     return n_found

@@ -22,9 +22,9 @@ class Costs(NamedTuple):
 
     Attributes:
         max_joint: joint values that the sample may have.
-        tuple_value: what covering a tuple saves, in the unit of costs.
+        tuple_value: nanoseconds that covering a tuple is taken to save in a pass.
         doublings: how often the sample must be doubled to make all rows.
-        joint, link: cost of a joint value, and of a link.
+        joint_ns, link_ns: nanoseconds of a joint value, and of a link, in a pass.
         links_per_root: upper bound of a joint value's links, per square root of its tuples.
         max_candidates: columns examined for each column taken.
     """
@@ -32,8 +32,8 @@ class Costs(NamedTuple):
     max_joint: int
     tuple_value: float
     doublings: float
-    joint: float
-    link: float
+    joint_ns: float
+    link_ns: float
     links_per_root: float
     max_candidates: int
 
@@ -231,10 +231,10 @@ def _cheapest_column(codes, levels, n_values, block_joint, n_tuples, workspace, 
         joint = _extrapolate(n_pairs, n_early, costs.doublings)
         links = joint * _expected_links(n_tuples + gains[column], costs.links_per_root)
         more_links = links - block_joint * _expected_links(n_tuples, costs.links_per_root)
-        price = costs.joint * (joint - block_joint) + costs.link * more_links
-        if price >= gains[column] * costs.tuple_value:
+        more_ns = costs.joint_ns * (joint - block_joint) + costs.link_ns * more_links
+        if more_ns >= gains[column] * costs.tuple_value:
             continue
-        value = gains[column] / max(price, 1.0)
+        value = gains[column] / max(more_ns, 1.0)
         if best_column < 0 or value > best_value:
             best_column, best_value, best_joint = column, value, joint
     return best_column, best_joint, mark

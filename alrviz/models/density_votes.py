@@ -177,7 +177,7 @@ class DensityVotes:
         no_own_vote = np.full(n_rows, -1, np.int32)
         xs = [(np.require(numbers[j], np.float64, ["C", "W"]), no_own_vote) for j in self.numeric]
         row_codes = [category_codes(codes[j], counts) for j, counts in zip(self.categorical, self.counts, strict=True)]
-        return self._fill(xs, row_codes, self._new_row_kinds(n_rows), log_h, gradient, spacing, previous, stop)
+        return self._fill(xs, row_codes, self._non_voting_kinds(n_rows), log_h, gradient, spacing, previous, stop)
 
     def curve(self, feature: int, x: Floats, log_h: float) -> VoteCurve:
         """Return numeric feature 0 .. D_num - 1 and the density of each class over x (M,), at bandwidth exp(log_h)."""
@@ -188,7 +188,7 @@ class DensityVotes:
             np.empty(shape) for shape in ((self.n_values, n_points), (0, 0), (self.n_classes, n_points))
         )
         column_sums = ColumnSums(column, x, no_own_vote, h, 0.0, phi, no_dphi, logs)
-        passes.fill_numeric([column_sums], self._new_row_kinds(n_points), self.smoothing, self.thin, self.n_jobs)
+        passes.fill_numeric([column_sums], self._non_voting_kinds(n_points), self.smoothing, self.thin, self.n_jobs)
         log_scale = log_h + 0.5 * np.log(2 * np.pi) + np.log(self.class_counts)
         return VoteCurve(x, phi, np.exp(logs - log_scale[:, None]))
 
@@ -207,7 +207,7 @@ class DensityVotes:
         counts = self.counts[feature]
         phi = np.empty((self.n_values, len(counts)))
         codes = np.arange(len(counts), dtype=np.int32)
-        passes.fill_categorical(codes, self._new_row_kinds(len(counts)), counts, self.smoothing, phi, 1)
+        passes.fill_categorical(codes, self._non_voting_kinds(len(counts)), counts, self.smoothing, phi, 1)
         return phi
 
     def _fill(
@@ -256,11 +256,11 @@ class DensityVotes:
     def _octaves(self, log_h: Floats) -> Floats:
         return (np.asarray(log_h) - np.log(self.silverman)) / np.log(2.0)
 
-    def _new_row_kinds(self, n_rows: int) -> RowKinds:
-        return new_row_kinds(n_rows, self.class_counts, self.n_features)
+    def _non_voting_kinds(self, n_rows: int) -> RowKinds:
+        return non_voting_kinds(n_rows, self.class_counts, self.n_features)
 
 
-def new_row_kinds(n_rows: int, class_counts: Floats, n_features: int) -> RowKinds:
+def non_voting_kinds(n_rows: int, class_counts: Floats, n_features: int) -> RowKinds:
     """Return the single kind of n_rows rows that withdraw nothing.
 
     class_counts: (C,) weights of training rows; n_features: D.

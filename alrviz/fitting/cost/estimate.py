@@ -204,11 +204,11 @@ def estimate_levels(
     if choice.solver in STOCHASTIC:
         solver_bytes += VISIT_BYTES * int(max_visits(n_rows if weight is None else weight, row_counts.n_merged))
     needed_bytes = peak_bytes(*dimensions, n_steps, solver_bytes)
-    work = PassSize(row_counts.n_merged, n_classes, n_seen, tables.blocks, tables.joint, tables.links)
+    work = PassSize(row_counts.n_merged, n_classes, n_seen, tables.n_blocks, tables.n_joint, tables.n_links)
     cost = Cost(n_classes * (1 + n_cells), needed_bytes, work.reference_seconds(), 1)
     refused = _refusal(order, n_cells, 2 * n_tuples + (cells_seen or 0), needed_bytes, max_bytes)
     result = Estimate(
-        cost, n_seen, max_bytes, choice, refused, table_bytes(NEW_VALUES_FACTOR * tables.joint, n_classes)
+        cost, n_seen, max_bytes, choice, refused, table_bytes(NEW_VALUES_FACTOR * tables.n_joint, n_classes)
     )
     return result if n_cells <= MAX_CELLS else without_seconds(result)
 

@@ -31,13 +31,13 @@ MANY_STEPS = 10**9
 
 
 class TableSizes(NamedTuple):
-    """Blocks, their joint values and links together, blocks with wide keys, and threads that join them."""
+    """Numbers of blocks, of their joint values and links together, of blocks with wide keys, and of joining threads."""
 
-    blocks: int
-    joint: float  # joint values of all blocks
-    links: float
-    wide: int  # blocks with keys of 32 bits
-    jobs: int
+    n_blocks: int
+    n_joint: float  # joint values of all blocks
+    n_links: float
+    n_wide: int  # blocks with keys of 32 bits
+    n_jobs: int
 
 
 def tables_of(
@@ -48,7 +48,7 @@ def tables_of(
     Without a plan every tuple is a block, and "no level" adds joint values too.
     """
     if plan is not None:
-        blocks, joint, links, largest_block = len(plan.blocks), plan.joint, plan.links, plan.largest
+        blocks, joint, links, largest_block = len(plan.blocks), plan.n_joint, plan.n_links, plan.max_joint
     else:
         n_tuples = comb(len(levels), order)
         joint = min(count_cells(levels + 1, order), n_tuples * rows.n_train) if cells_seen is None else cells_seen
@@ -89,7 +89,7 @@ def peak_bytes(
     given_bytes = (rows.n_train + rows.n_heldout) * (a * code_dtype(levels).itemsize + 12)
     codes = n_rows * (a * code_bytes + (12 if n_rows < rows.n_train + rows.n_heldout else 0))
     merging = code_bytes * (a + 1) * rows.n_train + _joining(rows.n_train, rows.n_merged, max_levels)
-    base = given_bytes + codes + n_tuples * (order * 12 + 24) + 400 * tables.blocks
+    base = given_bytes + codes + n_tuples * (order * 12 + 24) + 400 * tables.n_blocks
     n_sampled = min(SAMPLE_ROWS, rows.n_merged)
     planning = (
         8 * min(MAX_SLOTS, n_sampled * (max_levels + 1))
@@ -97,23 +97,26 @@ def peak_bytes(
         + 8 * rows.n_merged
         + 9 * n_tuples
     )
-    keys = (4 if tables.wide else 2) * n_rows * tables.blocks
+    keys = (4 if tables.n_wide else 2) * n_rows * tables.n_blocks
     has_heldout = rows.n_heldout > 0  # held-out rows are joined with training rows, and separated again
-    example_bytes = 8 * tables.joint
+    example_bytes = 8 * tables.n_joint
     # Keys are narrow until every block is joined; those that become too wide wait beside them, and all are copied.
-    waiting_bytes = 2 * n_rows * tables.blocks + 4 * n_rows * tables.wide
-    threads = tables.jobs * _joining(n_rows, tables.joint / max(1, tables.blocks), max_levels)
+    waiting_bytes = 2 * n_rows * tables.n_blocks + 4 * n_rows * tables.n_wide
+    threads = tables.n_jobs * _joining(n_rows, tables.n_joint / max(1, tables.n_blocks), max_levels)
     joining = (
-        example_bytes + has_heldout * code_bytes * a * n_rows + waiting_bytes + max(threads, keys if tables.wide else 0)
+        example_bytes
+        + has_heldout * code_bytes * a * n_rows
+        + waiting_bytes
+        + max(threads, keys if tables.n_wide else 0)
     )
     index = n_tuples * 24 + 4 * min(cells, 16 * n_seen + 64 * n_tuples) + 8 * n_seen
     linking = (
-        has_heldout * code_bytes * a * n_rows + example_bytes + (1 + has_heldout) * keys + index + 4 * tables.links
+        has_heldout * code_bytes * a * n_rows + example_bytes + (1 + has_heldout) * keys + index + 4 * tables.n_links
     )
     passing = (
         keys
         + index
-        + 4 * tables.links
+        + 4 * tables.n_links
         + _passing(rows, n_classes, n_tuples, n_seen, n_free, tables, steps, solver_bytes)
     )
     return int(max(given_bytes + merging, base + max(planning, joining, linking, passing)))
@@ -135,7 +138,7 @@ def _passing(
     # of the previous point, this one, and the line between them or, once that is freed, the held-out rows
     score_bytes = 8 * padded_width * ((2 if steps else 1) * rows.n_merged + max(rows.n_merged, rows.n_merged_heldout))
     cell_bytes = 8 * padded_width * (2 * n_tuples + n_seen)
-    table_bytes = 8 * padded_width * tables.joint
+    table_bytes = 8 * padded_width * tables.n_joint
     vector_bytes = 8 * (n_seen + 1) * n_classes
     snapshot_bytes = min(
         max(MAX_SNAPSHOT_BYTES, 12 * n_free), (steps + 1) * 4 * n_free

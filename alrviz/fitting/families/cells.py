@@ -26,7 +26,7 @@ from alrviz.fitting.families.param import Param, in_digits
 from alrviz.fitting.families.selection_rows import (
     InMemory,
     OverPasses,
-    first_rows,
+    first_training_rows,
     sample_trial,
     step_trial,
     test_part,
@@ -119,7 +119,7 @@ class CellFamily(Family):
 
     def warm_for(self, recipe: "FitSettings", prepared: "TrainingData", stop: StopToken = NEVER) -> float:
         """Compile the passes; keys have 32 bits if a block of the plan has so many joint values."""
-        wide = prepared.plan(self.all_tuples(recipe.params), stop).largest > 2**16
+        wide = prepared.plan(self.all_tuples(recipe.params), stop).max_joint > 2**16
         return self.warm(recipe, prepared.encoded.n_classes, wide)
 
     def make(self, request: FitRequest) -> FitProblem:
@@ -161,7 +161,7 @@ class CellFamily(Family):
 
         @lru_cache(maxsize=1)  # selecting tuples counts the chosen ones, which the fit needs again
         def count(tuples: Tuples, choosing: bool = False) -> StreamedCounts:
-            n_rows, sample = cache.n_rows("train"), partial(first_rows, coded)
+            n_rows, sample = cache.n_rows("train"), partial(first_training_rows, coded)
             require_memory(estimate_counting(tuples, n_rows, n_classes, coded.levels, request.allowed, sample, stop))
             chunks = request.chunks(n_validation if choosing or request.choosing else 0)
             request.used.append(chunks)
@@ -170,7 +170,7 @@ class CellFamily(Family):
             )
 
         heldout_rows = validation_part(cache, n_classes) if request.choosing else test_part(cache, n_classes)
-        first_chunk = first_rows(coded, n_validation if request.choosing else 0)
+        first_chunk = first_training_rows(coded, n_validation if request.choosing else 0)
         trial, sample = step_trial(first_chunk), sample_trial(first_chunk)
         streamed = count(self.tuples(OverPasses(count, trial, sample, request), params, len(coded.levels)))
         estimate = estimate_stream(streamed, request.allowed, params.get("solver", "none"), sample.training.n_rows)

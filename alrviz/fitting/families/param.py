@@ -79,7 +79,7 @@ class Param:
             return value
         is_sequence = isinstance(value, Sequence) and not isinstance(value, str)
         if self.each and (is_sequence or (isinstance(value, np.ndarray) and value.ndim == 1)):
-            return self._numbers(name, value)
+            return self._numbers_by_order(name, value)
         return self._number(name, value)
 
     def text(self, value: Any) -> str:
@@ -94,7 +94,7 @@ class Param:
             return self.default
         return int(number) if self.integer else number
 
-    def _numbers(self, name: str, values: Sequence[Any] | np.ndarray) -> tuple[float, ...] | float:
+    def _numbers_by_order(self, name: str, values: Sequence[Any] | np.ndarray) -> tuple[float, ...] | float:
         """Return a number for each order; 0.0 if all are 0."""
 
         def order_alpha(k: int, value: Any) -> float:

@@ -144,12 +144,12 @@ def _approximate_weights(fit: Fit) -> Floats:
     return w
 
 
-def first_rows(coded: EncodedTable, skipped: int = 0) -> Encoded:
-    """Return the training rows of a table's first chunk, without the first `skipped`.
+def first_training_rows(coded: EncodedTable, n_skipped: int = 0) -> Encoded:
+    """Return the training rows of a table's first chunk, without the first `n_skipped`.
 
     Rows are in chunks at random, so they are a sample.
     """
-    codes, y = (array[..., skipped:] for array in next(iter(coded.cache.chunks("train", [0]))))
+    codes, y = (array[..., n_skipped:] for array in next(iter(coded.cache.chunks("train", [0]))))
     return Encoded(codes, y, np.ones(len(y)), coded.levels, coded.classes, coded.names)
 
 

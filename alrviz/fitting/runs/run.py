@@ -35,7 +35,7 @@ from alrviz.fitting.families.alpha_folds import AUTO, first_weights
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.family import FitProblem, FitRequest, StreamRequest
 from alrviz.fitting.families.param import in_digits
-from alrviz.fitting.families.selection_rows import MAX_LEARNER_ROWS, first_rows
+from alrviz.fitting.families.selection_rows import MAX_LEARNER_ROWS, first_training_rows
 from alrviz.fitting.prepare import TrainingData, prepare, require_learnable
 from alrviz.fitting.recipe import Recipe, require_recipe
 from alrviz.fitting.runs.pass_checkpoint import ROWS, PassCheckpoint
@@ -484,7 +484,7 @@ class Run(RunAttributes, Job[Step]):
         )  # fmt: skip
         trial = replace(request, on_level=lambda level: None, choosing=True)
         if AUTO in (self.recipe.params.get("order"), self.recipe.params.get("alpha")):
-            rows = first_rows(self.coded)
+            rows = first_training_rows(self.coded)
             rows = rows.take(np.arange(min(rows.n_rows, MAX_LEARNER_ROWS)))
             self._choose_order(TrainingData(rows, None, None, self._n_jobs), sampled=True)
         self._choose_keep(lambda candidate: candidate.definition.make_stream(replace(trial, recipe=candidate))[0])

@@ -315,7 +315,7 @@ class InteractionsView(StudyView, RowSettings):
         suffix = f" without {safe(', '.join(muted_names), 300)}" if muted_names else ""
         say(self.muting, f"{rows_text}{suffix}: {'; '.join(measure_texts)}")
         loss_now = float(losses["log_loss"]) if muted_names else None
-        picture = pictures.kept_curve(effects.keep_best(), loss_now, effects.loss_rows, dark=self.dark)
+        picture = pictures.tuple_count_curve(effects.keep_best(), loss_now, effects.loss_rows, dark=self.dark)
         self.curve.show(picture, subject=self.study or effects)
 
     def _cells(self, effects: Interactions, t: int, of: int, against: int, row: int) -> Picture:
