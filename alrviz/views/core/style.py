@@ -6,6 +6,8 @@ Colours are CSS custom properties that a page may set; elsewhere (in a notebook)
 from collections.abc import Iterable
 from html import escape
 
+from alrviz.studies.statistics.verdict import Verdict
+
 CSS = """
 :host { font: 400 16px/1.45 Roboto, 'Segoe UI', Arial, sans-serif; font-variant-numeric: tabular-nums;
   color: var(--alrviz-text, inherit); }
@@ -13,6 +15,7 @@ p { margin: 0 0 .5em; } p:last-child { margin-bottom: 0; }
 .quiet { color: var(--alrviz-quiet, #777); }
 .bad { color: var(--alrviz-bad, #c0392b); }
 .sentence { font-size: 1.125rem; line-height: 1.4; font-weight: 500; }
+.detail { font-size: .9375rem; line-height: 1.4; color: var(--alrviz-quiet, #777); }
 h2 { font-size: 1rem; font-weight: 600; margin: .9em 0 .3em; } h2:first-child { margin-top: 0; }
 table { border-collapse: collapse; width: 100%; }
 th { font-weight: 500; text-align: right; color: var(--alrviz-quiet, #777); white-space: nowrap; }
@@ -114,6 +117,15 @@ def safe(text: object, max_length: int = 300) -> str:
     """Return any text as safe HTML: escaped, without control characters, truncated to `max_length` characters."""
     printable_text = "".join(ch if ch.isprintable() else " " for ch in str(text))
     return escape(printable_text if len(printable_text) <= max_length else printable_text[: max_length - 1] + "…")
+
+
+def verdict_html(verdict: Verdict) -> str:
+    """Return a verdict as HTML: its headline, and below it the detail in small type; `n = 2` is not broken."""
+    headline, detail = (
+        safe(text, 2000).replace("n = ", "n&nbsp;=&nbsp;") for text in (verdict.headline, verdict.detail)
+    )
+    detail_html = f"<p class='detail'>{detail}</p>" if detail else ""
+    return f"<p class='sentence'>{headline}</p>{detail_html}"
 
 
 def page_html(title: str, body: str) -> str:

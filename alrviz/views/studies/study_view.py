@@ -14,12 +14,13 @@ import param
 from alrviz.errors import for_page
 from alrviz.pictures.formatting import duration_text
 from alrviz.studies.core.export import caption, study_csv, study_provenance
+from alrviz.studies.statistics.verdict import Verdict
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes, picture_buttons
 from alrviz.views.core.notebook import NotebookViewer
 from alrviz.views.core.panes import fade, html, say
 from alrviz.views.core.saving import Origin
-from alrviz.views.core.style import CSS, ICONS, safe
+from alrviz.views.core.style import CSS, ICONS, safe, verdict_html
 from alrviz.views.core.transport import change, key_button
 
 if TYPE_CHECKING:
@@ -217,6 +218,10 @@ class StudyView(NotebookViewer):
     def tell(self, text: str) -> None:
         """Show this HTML as the sentence above the picture."""
         say(self.sentence, f"<div class='sentence'>{text}</div>")
+
+    def tell_verdict(self, verdict: Verdict, notes: str = "") -> None:
+        """Show a verdict above the picture, and below it notes (HTML)."""
+        say(self.sentence, verdict_html(verdict) + notes)
 
     def tell_none(self) -> None:
         """Say that there is no study yet."""

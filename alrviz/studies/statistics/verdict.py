@@ -1,0 +1,25 @@
+"""A result in words: one sentence that says what was found, and the numbers it rests on.
+
+Everywhere a result is told (pages, notebooks, reports, the read-only page of a run, spoken status) the headline comes
+first and alone; the detail follows in small type. The limit keeps a headline readable at a glance from a lecture hall's
+last row.
+"""
+
+from dataclasses import dataclass
+
+MAX_HEADLINE_WORDS = 15  # separated by spaces, so that "n = 2" and "± 0.01" count as three and two
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A headline, one plain sentence of at most `MAX_HEADLINE_WORDS` words, and a detail: further sentences or "".
+
+    >>> print(Verdict("alr needs 63 iterations where lr needs 222.", "Milestone: within 0.1 %."))
+    alr needs 63 iterations where lr needs 222. Milestone: within 0.1 %.
+    """
+
+    headline: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.headline} {self.detail}".strip()
