@@ -115,7 +115,8 @@ def cross_validate_alpha(
 
     The frame's columns are alpha and log_loss (mean over the folds); an alpha of which a fit diverges or fails is left
     out. The folds follow `splitting`, and are in memory together: each may take its share of `max_memory` bytes (None:
-    half of the memory that is free when it is fitted).
+    half of the memory that is free when it is fitted). categorical_features: columns that are not cut, as in the
+    estimators.
 
     Raises:
         RecipeError: a loss without probabilities, too few rows to hold some out, or no fit that ended well.

@@ -107,7 +107,7 @@ class TrainingData:
         """Return the training rows without the validation rows that choose tuples and settings (`split_validation`,
         D_CV).
 
-        The validation rows are its held-out rows. Cuts did not see their classes, as in a fold.
+        The validation rows, drawn by `seed`, are its held-out rows. Cuts did not see their classes, as in a fold.
         """
 
         def make() -> TrainingData:
@@ -166,7 +166,7 @@ class TrainingData:
         return self._cache.get("covered", tuples, lambda: self._cover(tuples, stop), stop).with_jobs(self.n_jobs)
 
     def tables(self, tuples: Tuples, smoothing: float, stop: StopToken = NEVER) -> Tables:
-        """Return the counts of tuples, cached."""
+        """Return the counts of tuples, cached; smoothing: m of their logarithms."""
         return self._cache.get("tables", (tuples, smoothing), lambda: self._count(tuples, smoothing, stop), stop)
 
     def _plan(self, tuples: Tuples, stop: StopToken) -> Plan:
@@ -174,7 +174,7 @@ class TrainingData:
         return plan_cover(codes, space_of(self.encoded.levels, tuples), rows.n_rows, stop, self.n_jobs)
 
     def _count(self, tuples: Tuples, smoothing: float, stop: StopToken) -> Tables:
-        """Return the counts of tuples: by their cover if there is one, else directly."""
+        """Return the counts of tuples, with `smoothing` m: by their cover if there is one, else directly."""
         codes, rows = self._rows(stop)[0]
         if tuples in self._cache.kinds["covered"] or isinstance(tuples, SelectedCells):
             covered = self.covered(tuples, stop)
@@ -234,7 +234,9 @@ class _Cache:
         self._lock = threading.RLock()
 
     def get(self, kind: str, key: Any, make: Callable[[], Any], stop: StopToken) -> Any:
-        """Return the stored result, or that of `make`; waiting ends when `stop` is called on the token."""
+        """Return the stored result of this kind and key, or that of `make`; waiting ends when `stop` is called on the
+        token.
+        """
         while not self._lock.acquire(timeout=0.02):
             stop.check()
         try:
@@ -270,7 +272,7 @@ def prepare(
 
 
 def _encode(dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None, stop: StopToken) -> TrainingData:
-    """Return the encoded training rows of a data set, and its test rows as held-out ones."""
+    """Return a data set's training rows encoded as `recipe` says, and its test rows as held-out ones."""
     splits = split_table(dataset, recipe.holdout, recipe.seed)
     frame, labels, test = dataset.X, dataset.y, splits.test
     weights, test_weights = (
@@ -349,6 +351,8 @@ def require_learnable(encoded: Encoded) -> None:
 
 def class_weighted(rows: Rows, class_weight: Any, classes: Any) -> Rows:
     """Return `rows` with weights multiplied by their class's weight; "balanced" is N / (C N_y), None is 1.
+
+    classes: the labels that `class_weight` may name, in the order of their codes.
 
     Raises:
         RecipeError: a class weight that names no class, or only weights of 0.

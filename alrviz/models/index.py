@@ -242,7 +242,9 @@ class Unseen:
 
 
 def cell_table(n_rows: int, n_tuples: int, padded: int, unseen: Unseen | None) -> Floats:
-    """Return a cell table with n_rows = 2T + S rows of `padded` numbers: phi of unseen cells, 0 for the seen ones."""
+    """Return a cell table (2T + S, W) of n_rows rows with `padded` numbers each: phi of unseen cells, 0 for the seen
+    ones.
+    """
     table = zeros(n_rows, padded)
     if unseen is not None:
         classes = unseen.phi.shape[1]

@@ -479,7 +479,7 @@ def step_table(
 
 
 def single_table(rows: int, parts: int, padded_width: int) -> NDArray[np.float32]:
-    """Return zeros (rows + 2, parts, padded_width) in single precision that begin at a cache line.
+    """Return zeros (rows + 2, parts, W) in single precision that begin at a cache line; padded_width is W.
 
     For few classes three parts are padded to four and three classes to four, so that a cell lies in one cache line.
     """

@@ -152,7 +152,7 @@ def test_with_an_order_to_be_chosen_no_fit_starts_from_another_of_other_cells():
 def test_folds_share_the_memory_they_take_together(monkeypatch):
     data, limits = load_demo("led", 200), []
     real = Run.on_prepared
-    monkeypatch.setattr(Run, "on", lambda *a, **more: limits.append(more["max_memory"]) or real(*a, **more))
+    monkeypatch.setattr(Run, "on_prepared", lambda *a, **more: limits.append(more["max_memory"]) or real(*a, **more))
     model = LRClassifier(order=1, alpha="cv", max_memory=30_000_000).fit(data.X, data.y)
     *of_folds, own = limits
     assert set(of_folds) == {10_000_000}

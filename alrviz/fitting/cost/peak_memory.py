@@ -43,9 +43,10 @@ class TableSizes(NamedTuple):
 def tables_of(
     levels: NDArray[np.int64], order: int, rows: "RowCounts", cells_seen: int | None, plan: Plan | None, jobs: int
 ) -> TableSizes:
-    """Return the sizes planned for columns of so many levels (a,).
+    """Return the sizes of the tables of tuples of `order` columns with levels (a,), from a plan of their cover.
 
-    Without a plan every tuple is a block, and "no level" adds joint values too.
+    rows: numbers of rows; cells_seen: cells that occur, None for the maximum; jobs: threads. Without a plan every tuple
+    is a block, and "no level" adds joint values too.
     """
     if plan is not None:
         blocks, joint, links, largest_block = len(plan.blocks), plan.n_joint, plan.n_links, plan.max_joint
@@ -80,8 +81,16 @@ def peak_bytes(
     steps: int,
     solver_bytes: int,
 ) -> int:
-    """Return the bytes at the peak for levels (a,): of merging, planning, covering, or fitting `steps`; `solver_bytes`
-    are the solver's own.
+    """Return the bytes at the peak of merging, planning, covering or fitting.
+
+    Args:
+        levels: (a,) of the columns.
+        order, n_tuples, cells: columns of a tuple, tuples and possible cells.
+        rows: numbers of rows.
+        n_classes, n_seen, n_free: C, cells that occur, free weights.
+        tables: sizes of the blocks' tables.
+        steps: steps of the fit, whose snapshots are kept.
+        solver_bytes: bytes of the solver's own vectors.
     """
     a, max_levels = len(levels), int(levels.max(initial=0))
     n_rows = rows.n_merged + rows.n_merged_heldout
@@ -123,7 +132,10 @@ def peak_bytes(
 
 
 def _joining(n_rows: int, n_values: float, n_levels: int) -> float:
-    """Return the bytes of joining a column of n_levels to n_values joint values: keys, examples, places, hashes."""
+    """Return the bytes of joining a column of n_levels to n_values joint values of n_rows rows.
+
+    They are those of keys, examples, places and hashes.
+    """
     n_possible, n_places = n_values * (n_levels + 1), min(MAX_SLOTS, 8 * n_rows)
     hash_bytes = 12 * 2 ** (2 * n_rows).bit_length() if n_possible > n_places else 0
     return 12 * n_rows + min(4 * n_places, 16 * n_possible) + hash_bytes
@@ -133,7 +145,7 @@ def _passing(
     rows: RowCounts, n_classes: int, n_tuples: int, n_seen: int, n_free: int, tables: TableSizes, steps: int,
     solver_bytes: int,
 ) -> float:  # fmt: skip
-    """Return the bytes of counting and fitting."""
+    """Return the bytes of counting and fitting; the arguments are those of `peak_bytes`."""
     padded_width = class_widths(n_classes)[1]
     # of the previous point, this one, and the line between them or, once that is freed, the held-out rows
     score_bytes = 8 * padded_width * ((2 if steps else 1) * rows.n_merged + max(rows.n_merged, rows.n_merged_heldout))

@@ -96,7 +96,7 @@ class ConditionalObjective(FitObjective):
         return Point(w, z, sums, 0.0, sums.nll, gradient)
 
     def phi_norm(self, w: Floats) -> float:
-        """Return the length of phi, intercepts included."""
+        """Return the length of phi at weights w (S + 1, C), intercepts included."""
         phi = self.tables.phi(w[:-1])
         return float(np.sqrt((phi * phi).sum() + (w[-1] ** 2).sum()))
 

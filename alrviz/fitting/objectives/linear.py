@@ -50,7 +50,7 @@ class CellWeights:
         return self.parameterisation.tables
 
     def phi_norm(self, w: Floats) -> float:
-        """Return the length of phi, intercepts included."""
+        """Return the length of phi at weights `w`, intercepts included."""
         phi = self.parameterisation.phi(w)
         return math.sqrt(float((phi * phi).sum()))
 
@@ -151,7 +151,9 @@ class LinearObjective(CellWeights, ScoredObjective):
         return rows.forward(self._cover.blocks, table, bias, self._score_buffer(rows), self.stop)
 
     def change(self, direction: Floats) -> Floats:
-        """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
+        """Return the change of the scores (N, W) by a `direction` of the weights, shaped as w; pads 0: one forward
+        pass.
+        """
         table, bias = self._expand(direction, self.rows, change=True)
         return self.rows.forward(self._cover.blocks, table, bias, self._score_buffer(self.rows), self.stop, 0.0)
 
@@ -203,7 +205,9 @@ class LinearObjective(CellWeights, ScoredObjective):
         return self._penalised_diagonal(curvature_at_shares(self.parameterisation.tables))
 
     def _penalised_diagonal(self, curvature: Floats) -> Floats:
-        """Return the diagonal of the Hessian of F from that of the loss with respect to phi, which is overwritten."""
+        """Return the diagonal of the Hessian of F from `curvature`, that of the loss by phi (S + 1, C), which is
+        overwritten.
+        """
         diagonal = self.parameterisation.diagonal(curvature)
         if self._q is not None:
             diagonal += self._q

@@ -189,7 +189,10 @@ class Run(RunAttributes, Job[Step]):
         start: LinearModel | None = None,
         on_step: Callable[[Step], object] | None = None,
     ) -> "Run":
-        """Return a run on rows that are already encoded; the recipe's split and discretisation are not used."""
+        """Return a run on rows that are already encoded; the recipe's split and discretisation are not used.
+
+        holdout: encoded held-out rows, or None. The other arguments are those of `Run`.
+        """
         prepared = TrainingData(encoded, holdout, None, n_jobs)
         return cls.on_prepared(prepared, recipe, max_memory=max_memory, start=start, on_step=on_step)
 
@@ -208,7 +211,7 @@ class Run(RunAttributes, Job[Step]):
         """Return a run on prepared rows, sharing their covers and counts with other runs.
 
         `encode` returns the same rows encoded as another recipe says; None if only codes are known, which then serve
-        every order that is tried (order="auto").
+        every order that is tried (order="auto"). The other arguments are those of `Run`.
         """
         run = cls(
             None, recipe, n_jobs=prepared.n_jobs, max_memory=max_memory, start=start, on_step=on_step, on_trial=on_trial
@@ -388,7 +391,7 @@ class Run(RunAttributes, Job[Step]):
         )
 
     def _step_of(self, state: SolverState, extra: dict[str, float]) -> Step:
-        """Return the step of a state, with its additional values."""
+        """Return the step of a state; extra: further values by name."""
         point = state.point
         return Step(
             index=state.index,
@@ -496,8 +499,9 @@ class Run(RunAttributes, Job[Step]):
         return problem
 
     def _choose_order(self, prepared: TrainingData, sampled: bool = False) -> TrainingData:
-        """Choose the order on the training rows, or on a sample of a table read in batches; return the rows in its
-        cuts.
+        """Choose the order on prepared training rows; return the rows in the cuts of that order.
+
+        sampled: whether the rows are a sample of a table read in batches.
         """
 
         def on_trial(trial: Mapping[str, float]) -> None:
