@@ -310,7 +310,7 @@ def test_a_run_is_judged_on_the_rows_that_it_held_out():
 def test_rows_left_out_in_turn_are_judged_as_the_study_did():
     study = alrviz.choose_order(alrviz.load_demo("monks-1"), orders=(0, 1, 2), repeats=2, folds=3, n_jobs=1)
     found = out_of_fold(study, 1)
-    table = SentTable.of(study.dataset)
+    table = SentTable.from_dataset(study.dataset)
     tasks = [task for task in study.tasks if task.racer == 1 and task.split.repeat == 0]
     rows = [compute(task, table).rows[0] for task in tasks]
     assert len(found.y) == study.dataset.n_rows

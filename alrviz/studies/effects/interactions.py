@@ -171,7 +171,7 @@ class Interactions(NamedEffects):
     def nbytes(self) -> int:
         """Bytes of the cells and of the rows."""
         pure, rows = self.pure, {id(sample): sample for sample in (self.encoded, self.heldout)}.values()
-        cell_bytes = pure.index.seen.nbytes + pure.rows.nbytes + 2 * pure.f.nbytes
+        cell_bytes = pure.index.seen_cells.nbytes + pure.rows.nbytes + 2 * pure.f.nbytes
         return int(cell_bytes + sum(sample.codes.nbytes + sample.y.nbytes + sample.weights.nbytes for sample in rows))
 
     def members(self, name: str) -> list[str]:
@@ -206,7 +206,7 @@ class Interactions(NamedEffects):
                 weights[self.pure.model_cells] = self._weights[:, of]
             return weights[cells]
         members = self.pure.space.members[t]
-        codes = self.pure.space.codes_of(self.pure.index.seen[cells])[:, : len(members)]
+        codes = self.pure.space.codes_of(self.pure.index.seen_cells[cells])[:, : len(members)]
         codes_of_rows = self.encoded.codes[members].astype(np.int64)
         levels = self.pure.space.levels[members]
         key = np.ravel_multi_index(tuple(codes.T), tuple(levels))
@@ -236,7 +236,7 @@ class Interactions(NamedEffects):
         pure, frames = self.pure, []
         for tuple_index in tuple_indices:
             cells, members = pure.cells_of(tuple_index), pure.space.members[tuple_index]
-            codes = pure.space.codes_of(pure.index.seen[cells])
+            codes = pure.space.codes_of(pure.index.seen_cells[cells])
             labels = [np.array(self.labels(j), dtype=object)[codes[:, i]] for i, j in enumerate(members)]
             levels = [JOIN.join(texts) for texts in zip(*labels, strict=True)]
             n_classes = len(self.classes)

@@ -318,7 +318,7 @@ class InteractionsView(StudyView, RowSettings):
         suffix = f" without {safe(', '.join(muted_names), 300)}" if muted_names else ""
         say(self.muting, f"{rows_text}{suffix}: {'; '.join(measure_texts)}")
         loss_now = float(losses["log_loss"]) if muted_names else None
-        picture = pictures.kept_curve(effects.keep_best(), loss_now, effects.loss_rows, dark=self.dark)
+        picture = pictures.tuple_count_curve(effects.keep_best(), loss_now, effects.loss_rows, dark=self.dark)
         self.curve.show(picture, subject=self.study or effects)
 
     def _cells(self, effects: Interactions, t: int, of: int, against: int, row: int) -> Picture:
@@ -333,7 +333,7 @@ class InteractionsView(StudyView, RowSettings):
         value = effects.quantity(t, quantity, of, against)
         title = f"{words}: {labels[of]} against {labels[against]}" if quantity in SIGNED else f"{words}"
         title = f"{words} of {labels[of]}" if quantity in ("p", "theta", "w") else title
-        codes, rows = pure.space.codes_of(pure.index.seen[cells]), pure.rows[cells]
+        codes, rows = pure.space.codes_of(pure.index.seen_cells[cells]), pure.rows[cells]
         names = [effects.labels(j)[: 1 + int(codes[:, k].max(initial=0))] for k, j in enumerate(members)]
         if len(members) == 1:
             lower = upper = value
