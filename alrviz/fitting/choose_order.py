@@ -67,12 +67,12 @@ Build = Callable[[Recipe], FitProblem]
 
 @dataclass(frozen=True, eq=False)
 class OrderChoice:
-    """A recipe with everything chosen.
+    """A recipe whose order, alphas and cuts are chosen.
 
     Attributes:
         recipe: with its order, its alphas and the share of tuples to keep.
         prepared: the rows, encoded as that recipe says.
-        sentence: what was chosen and why.
+        sentence: the choices, and the losses that decided them.
     """
 
     recipe: Recipe
@@ -185,7 +185,13 @@ def _evaluate(
     recipe: Recipe, rows: TrainingData, settings: Mapping[str, float], previous: Candidate | None,
     max_memory: int | None, stop: StopToken, on_trial: Callable[[Mapping[str, float]], None],
 ) -> Candidate | None:  # fmt: skip
-    """Return the candidate of a recipe on folds; None if too few rows can be held out."""
+    """Return a recipe's candidate, its losses on folds of `rows`; None if too few rows can be held out.
+
+    Args:
+        settings: order and cuts of the trial, reported to `on_trial` with each trial of alphas.
+        previous: the candidate of the order before; once the first fold is not below it, the others may be skipped.
+        max_memory: bytes that a fit may take; None for half of the free memory.
+    """
     request = FitRequest(
         rows, comparable := _comparable(recipe), comparable.params, _report_nothing, stop, max_memory=max_memory
     )
@@ -196,8 +202,11 @@ def _try_mdl_cuts(
     smooth: Recipe, rows: TrainingData, smooth_trial: Candidate, encoded_as: Callable[[Recipe], TrainingData],
     max_memory: int | None, stop: StopToken, on_trial: Callable[[Mapping[str, float]], None],
 ) -> tuple[Recipe, TrainingData, Candidate, str]:  # fmt: skip
-    """Compare MDL's cuts, and ordered levels that are not smoothed, with smooth levels; return the recipe, rows and
-    trial to go on with, and the reason.
+    """Compare MDL's cuts, and ordered levels that are not smoothed, with a recipe of smooth levels, whose candidate is
+    known.
+
+    Returns the recipe, rows and candidate to go on with, and a text of the reason. The other arguments are those of
+    `choose_order`.
     """
     recipe, order = smooth.replace(discretize="mdl-smooth"), smooth.params["order"]
     cut_rows = encoded_as(recipe)
@@ -237,8 +246,10 @@ def _comparable(recipe: Recipe) -> Recipe:
 
 
 def affordable(recipe: Recipe, rows: TrainingData, max_memory: int | None, stop: StopToken) -> tuple[Recipe, float]:
-    """Return the recipe, with `keep` if all tuples would take too long, and the ratio of the budget to the work: the
-    order is not tried if it is below 1.
+    """Return the recipe, with `keep` if all tuples would take too long, and the ratio of the budget to the work.
+
+    The order is not tried if the ratio is below 1. rows: the training rows; max_memory: bytes, None for half of the
+    free memory.
     """
     encoded, order = rows.encoded, recipe.params["order"]
     tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)[-1]
@@ -333,7 +344,10 @@ class ShareFold:
     def evaluate(
         self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
     ) -> tuple[Floats, Floats, float]:
-        """Return the validation losses by row; a model that needs too much memory counts as failed; see `Fold`."""
+        """Fit with the share value[0] of the tuples; return -log p (m,) of the validation rows, slopes 0, and passes.
+
+        A model that needs too much memory counts as failed; `sloped` and `close` are ignored. See `choose_alpha.Fold`.
+        """
         try:
             losses, self.weights = self._losses(self.recipe.replace(keep=float(value[0])), stop)
         except MemoryLimitError as error:

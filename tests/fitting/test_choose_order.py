@@ -35,7 +35,7 @@ def test_the_order_is_that_beyond_which_rows_held_out_gain_nothing(family, highe
         nll = 0.0
         for fold in split_folds(encoded.y, FOLDS, 0):
             train, test = fold.train, fold.test
-            fold = Run.of(encoded.take(train), alrviz.Recipe(family, order=order), encoded.take(test))
+            fold = Run.on_encoded(encoded.take(train), alrviz.Recipe(family, order=order), encoded.take(test))
             *_, last = fold.steps()
             nll += last.extra["heldout_log_loss"] * len(test)
         losses.append(nll / encoded.n_rows)
@@ -189,7 +189,9 @@ def test_an_order_that_one_fold_gives_up_is_told_beside_the_losses_of_its_rows(m
     alpha, losses = run.recipe.params["alpha"], []
     for fold in split_folds(run.encoded.y, FOLDS, 0):
         train, test = fold.train, fold.test
-        fold = Run.of(run.encoded.take(train), alrviz.Recipe("hlr", order=3, alpha=alpha), run.encoded.take(test))
+        fold = Run.on_encoded(
+            run.encoded.take(train), alrviz.Recipe("hlr", order=3, alpha=alpha), run.encoded.take(test)
+        )
         *_, last = fold.steps()
         losses.append(last.extra["heldout_log_loss"])
     assert (every, own) == (pytest.approx(np.mean(losses), rel=5e-3), pytest.approx(losses[0], rel=5e-3))
@@ -201,7 +203,7 @@ def test_an_order_that_one_fold_gives_up_is_told_beside_the_losses_of_its_rows(m
 
 def test_rows_known_as_codes_alone_stay_as_they_are():
     of = prepared(*planted(600))
-    run = Run.on(of, alrviz.Recipe("lr", order="auto", alpha="auto"))
+    run = Run.on_prepared(of, alrviz.Recipe("lr", order="auto", alpha="auto"))
     run.advance()
     assert run.encoded is of.encoded
     assert run.recipe.params["alpha"] == pytest.approx(run.tried[-1]["alpha_1"], rel=1e9)
@@ -307,7 +309,7 @@ def test_rows_that_are_held_out_have_no_part():
     other = alrviz.data.encoded.Encoded(held.codes, 1 - held.y, held.weights, held.levels, held.classes, held.names)
     notes = []
     for own in (held, other):
-        run = Run.on(TrainingData(train, own), alrviz.Recipe("salr", order="auto", keep="auto"))
+        run = Run.on_prepared(TrainingData(train, own), alrviz.Recipe("salr", order="auto", keep="auto"))
         run.advance()
         notes.append((run.notes, run.recipe))
     assert notes[0] == notes[1]

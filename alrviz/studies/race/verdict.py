@@ -309,10 +309,10 @@ def worse_heldout_words(racers: Sequence[RacerSummary]) -> str:
     """Return whose test log loss has risen again during the race, as a further sentence; "" if nobody's."""
     risen = []
     for racer in racers:
-        losses = racer.of("heldout_log_loss") if "heldout_log_loss" in racer.frame else np.array([])
+        losses = racer.values_of("heldout_log_loss") if "heldout_log_loss" in racer.frame else np.array([])
         if np.isfinite(losses[-1:]).any() and losses[-1] > OVERFIT_RATIO * np.nanmin(losses):
             lowest_index = int(np.nanargmin(losses))
-            risen.append((racer.name, int(racer.of("index")[lowest_index]), losses[lowest_index], losses[-1]))
+            risen.append((racer.name, int(racer.values_of("index")[lowest_index]), losses[lowest_index], losses[-1]))
     if not risen:
         return ""
     if len(racers) > MAX_DETAILED:
