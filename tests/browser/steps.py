@@ -129,7 +129,10 @@ class Explorer:
     def race(self) -> None:
         """Wait until what is drawn is a race on this table, pressing Run if it does not start by itself."""
         self.wait_says("per iteration, all models")
-        time.sleep(0.5)  # a cheap race starts by itself
+        started = time.monotonic()
+        # A cheap race starts by itself, a moment later where the machine is busy, and a press then would pause it.
+        while self.says("^(outdated|recorded|stopped)") and time.monotonic() < started + 3:
+            time.sleep(0.1)
         if self.says("^(outdated|recorded|stopped)"):
             self.run.click()
         self.wait(lambda: self.says("^(running|paused|ended)$") and self.fewest() >= 1, "a race on this table")

@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -57,6 +58,8 @@ class Lost(Explorer):
         self.wait(lambda: "Nothing can be pressed" in self.said(), "the message")
         self.page.mouse.click(*self._middle(self.page.get_by_role("button", name="Data", exact=True)))
         self.wait(lambda: "your change was not saved" in self.said(), "the press refused")
+        time.sleep(1.5)  # the page has asked for its server again, and what it said can still be read
+        assert "your change was not saved" in self.said()
 
     @staticmethod
     def _middle(button: Any) -> tuple[float, float]:
@@ -89,7 +92,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(serve: Callable[..., Served], home: Path, warmed: str) -> Served:
-    """A server for all these tests; it gives up a session whose browser has been away for three seconds."""
+    """A server for several tests; it gives up a session whose browser has been away for three seconds."""
     return serve(
         *ANYWHERE, "--unused-session-lifetime", "3000", "--check-unused-sessions", "200", ALRVIZ_HOME=str(home)
     )
@@ -143,7 +146,8 @@ def test_a_page_whose_session_has_expired_is_loaded_again_and_finds_its_race(los
     assert explorer.asked()["run"] == [asked]
 
 
-def test_a_restarted_server_is_found_by_itself_and_the_race_in_the_run_store(lost, server, serve, home):
+def test_a_restarted_server_is_found_by_itself_and_the_race_in_the_run_store(lost, serve, home, warmed):
+    server = serve(*ANYWHERE, ALRVIZ_HOME=str(home))  # its own, for it is killed
     explorer = lost(server).open("?" + LONG)
     asked = explorer.race()
     explorer.wait(lambda: explorer.keeps(home, asked), "the race in the run store")  # on disk a moment after the screen

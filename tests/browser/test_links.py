@@ -78,7 +78,7 @@ def test_the_first_screen_has_the_shortest_address(explorer: Explorer):
 # What each page says and no other does.
 SEEN = {
     "Convergence": "^Question$|training loss above the lowest",
-    "Which order?": "folds: a sentence|Press Run: [0-9] orders",
+    "Which order?": "a verdict needs two|Press Run: orders [0-9]",
     "Bias and variance": "^Learning curve$",
     "Compare": "^History$",
     "Data": "^Columns as CSV$",

@@ -111,7 +111,7 @@ def test_it_is_cloned_saved_and_explained(tmp_path):
     np.testing.assert_array_equal(alrviz.load_model(tmp_path / "m.zip").predict_proba(X), model.predict_proba(X))
     assert len(model.explain(X[:2])) == 2 * (1 + model.cells_.n_tuples)
     plain = alrviz.HLRClassifier(order=model.order_, alpha=model.alpha_, center="shares", discretize="smooth").fit(X, y)
-    np.testing.assert_allclose(plain.predict_proba(X), model.predict_proba(X), atol=1e-3)  # it begins elsewhere
+    np.testing.assert_allclose(plain.predict_proba(X), model.predict_proba(X), atol=2e-3)  # both end early, elsewhere
 
 
 def test_an_order_that_is_too_much_work_is_not_tried_or_has_its_best_pairs_alone(monkeypatch, tmp_path):

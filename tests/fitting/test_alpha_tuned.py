@@ -136,7 +136,10 @@ def test_the_last_trial_of_an_order_is_followed_closer_where_rows_are_many(monke
     np.testing.assert_array_equal(last.log_values, before.log_values)
     run = alrviz.Run(data, alrviz.Recipe("hlr", order="auto", alpha="auto", holdout=0.0))
     run.advance()
-    assert [line for line in run.tried if line["order"] == 2][-1]["log_loss"] == pytest.approx(last.loss, rel=1e-9)
+    *earlier, closer = (line for line in run.tried if line["order"] == 2)
+    assert [line["log_loss"] != closer["log_loss"] for line in earlier if line["alpha_2"] == closer["alpha_2"]] == [
+        True
+    ]
     monkeypatch.setattr(alpha_tuned, "SEARCH_TOL", 1e-14)
     exact = choose_alpha.evaluate_alphas(list(solver.make()), last.log_values).loss
     assert abs(last.loss - exact) < 0.01 * abs(before.loss - exact)
@@ -165,6 +168,22 @@ def test_one_fold_finds_the_way_and_all_take_the_last_steps(monkeypatch):
     noise = alrviz.Dataset.from_arrays(X, np.random.default_rng(0).permutation(y))
     *_, center = tuning(noise, family="hlr", order=2, center="shares")[1].trials()
     assert (center.folds, len(center.rows), center.alpha) == (FOLDS, 500, pytest.approx((1e5, 1e5)))
+
+
+def test_search_begins_at_the_alphas_of_the_goal():
+    data = alrviz.Dataset.from_arrays(*planted(500))
+    _, solver, folds = tuning(data, family="hlr", order=2)
+    goal = choose_alpha.evaluate_alphas(folds, np.log([20.0]))
+    center, first, *_ = trials = [*choose_alpha.Descent(2, goal=goal).search(folds)]
+    assert center.values == pytest.approx((choose_alpha.MAX_ALPHA,) * 2)
+    assert first.values == pytest.approx((20.0, 20.0))
+    assert min(trial.loss for trial in trials) == pytest.approx(
+        min(trial.loss for trial in solver.strategy.search(folds)), rel=0.01
+    )
+    # no slope leads on from the model of the center
+    goal = choose_alpha.evaluate_alphas(folds, np.log([choose_alpha.MAX_ALPHA]))
+    walk = [*choose_alpha.Descent(2, goal=goal).search(folds)][1:4]
+    assert [trial.values[0] for trial in walk] == pytest.approx([1e3, 1e2, 1e1])
 
 
 def test_what_it_does_not_go_with_is_said():

@@ -1,9 +1,9 @@
 /* Watches the page's websocket, in the page's head before BokehJS connects; see connection.py. WORDS, HEADER, SESSION
    and PLACE are put in there. Times are milliseconds. */
 (() => {
-  const TICK = 500, ASK = 2000, SLOW = 5000, SILENT = 15000, EVERY = 500, PATIENCE = 3000, STEADY = 10000;
+  const TICK = 500, ASK = 2000, SLOW = 5000, SILENT = 15000, EVERY = 500, PATIENCE = 3000, STEADY = 10000, READ = 5000;
   let socket = null, token = "", fragments = 0, silent = 0, asked = false;
-  let lost = false, slow = false, leaving = false, band = null, wake = () => {};
+  let lost = false, slow = false, leaving = false, pressed = -Infinity, band = null, wake = () => {};
   const remember = (key, value) => { try { sessionStorage.setItem("alrviz_" + key, value); } catch (error) { /* not */ } };
   const recall = (key) => {  // once
     try {
@@ -48,6 +48,7 @@
     event.preventDefault();
     event.stopImmediatePropagation();
     if (["pointerdown", "keydown", "drop"].includes(event.type)) {
+      pressed = performance.now();
       say(WORDS.pressed, WORDS.rest);
       if (!matchMedia("(prefers-reduced-motion: reduce)").matches) {
         band.animate([{transform: "translate(-50%, 0) scale(1.04)"}, {transform: "translate(-50%, 0)"}], 250);
@@ -173,7 +174,7 @@
         if (again?.token) return reopen("again", again.token);
       } else if (answer) {
         return reopen(answer.up * 1000 < performance.now() ? "restarted" : "expired");
-      } else {
+      } else if (performance.now() - pressed > READ) {  // that a press was not taken stays to be read
         say(navigator.onLine ? WORDS.silent : WORDS.offline, WORDS.rest);
       }
       await Promise.race([after(EVERY), new Promise((done) => { wake = done; })]);

@@ -60,7 +60,9 @@ class AlphaFold:
     def evaluate(
         self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
     ) -> tuple[Floats, Floats, float]:
-        """Fit with FINAL_TOL if `close`; see `Fold`."""
+        """Fit at these alphas, value (G,), from the nearest weights fitted before, with FINAL_TOL if `close`; see
+        `Fold`.
+        """
         objective, weights_by_alpha, alpha = self.objective, self.ends, value
         nearest_alpha = min(weights_by_alpha, key=lambda end: float(np.sum(np.log(end / alpha) ** 2)), default=None)
         objective.penalise(tuple(alpha.tolist()) if len(alpha) > 1 else float(alpha[0]))
@@ -108,7 +110,7 @@ class RowFold:
     def evaluate(
         self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
     ) -> tuple[Floats, Floats, float]:
-        """Fit to GRAM_TOL, whatever `close`; see `Fold`."""
+        """Fit at these alphas, value (G,), to GRAM_TOL, whatever `close`; see `Fold`."""
         fit, rows, alpha = self.fit, np.arange(len(self.y)), value
         _, products = fit.fit(alpha.tolist(), GRAM_TOL)
         matrix = combine_orders(self.by_order, alpha.tolist())
@@ -172,7 +174,7 @@ class AlphaTuned(Solver):
     first: Callable[[Sequence[float]], Floats | None] = lambda alpha: None
 
     def init(self, objective: "LinearObjective", w0: Floats) -> SolverState:
-        """Return the state at the start point."""
+        """Return the state at the start point w0, shaped as the objective's weights."""
         return replace(self.solver.init(objective, w0), carry=Searching(self.trials()))
 
     def trials(self) -> Search:
@@ -181,7 +183,9 @@ class AlphaTuned(Solver):
         return best_candidate
 
     def advance(self, objective: "LinearObjective", state: SolverState) -> SolverState:
-        """Return the state after one trial of alphas, or after an iteration of the fit at the chosen ones."""
+        """Return the state after one trial of alphas, or after an iteration of the fit of `objective` at the chosen
+        ones.
+        """
         if not isinstance(state.carry, ChosenAlpha):
             try:
                 trial = next(state.carry.trials)
@@ -221,7 +225,9 @@ class AlphaTuned(Solver):
 
 
 def _by_order(values: Floats, objective: "LinearObjective", alpha: Floats) -> Floats:
-    """Return sums (G,) over the weights of each alpha; the intercepts' go to the smallest."""
+    """Return sums (G,) of `values`, shaped as w, over the weights of each alpha (G,); the intercepts' go to the
+    smallest.
+    """
     if len(alpha) == 1:
         return np.array([values.sum()])
     order_of_weight = objective.parameterisation.orders_of_weights()

@@ -8,11 +8,13 @@ decides which values are evaluated, and which of them is chosen:
     GridSearch   values in turn, from the simplest model on; the lowest loss, or the last within a standard error of it
     Descent      penalties, one for each order, by BFGS on L(a), the mean of -log p over validation rows, a = log alpha
 
-Descent begins with one alpha for all orders: 1000, 100, 10, ... (in units of the mean row weight) until L rises; then
-BFGS from the best of these. With `coarse` this uses the first fold only, and is then repeated with all. If L is not
-below that of MAX_ALPHA, which gives the center's model, by a standard error of the rows' differences, the rows say
-nothing: MAX_ALPHA for all orders. `close` repeats the best with more accurate fits, to compare it with another order:
-an unfinished fit of a higher order lacks more than the standard error of many rows.
+Descent begins at the alphas of the `goal`, usually those of the order before, the last of them repeated for the new
+order. Without a goal it tries one alpha for all orders: 1000, 100, 10, ... (in units of the mean row weight) until L
+rises. Then BFGS follows. With `coarse` this uses the first fold only; BFGS then goes on with all folds, from the
+inverse Hessian of the first: where L is flat a single evaluation ends it. If L is not below that of MAX_ALPHA, which
+gives the center's model, by a standard error of the rows' differences, the rows say nothing: MAX_ALPHA for all orders.
+`close` repeats the best with more accurate fits, to compare it with another order: an unfinished fit of a higher order
+lacks more than the standard error of many rows.
 
 Empirical Bayes (2 alpha = gamma / sum w^2, MacKay's fixed point) was measured as an alternative: with the Hessian's
 diagonal, or with traces by random probes, it dropped orders whose pairs were informative, at .04 nats on tic-tac-toe.
@@ -90,14 +92,14 @@ class Candidate:
         return named_alphas(self.values)
 
     def on_common_rows(self, other: "Candidate") -> "Candidate":
-        """Return this candidate on the rows that both have: the first of each, fold by fold."""
+        """Return this candidate on the rows that it has in common with another: the first of each, fold by fold."""
         n_common = min(len(self.rows), len(other.rows))
         rows, weights = self.rows[:n_common], self.weights[:n_common]
         loss = float(np.average(rows, weights=weights))
         return replace(self, loss=loss, rows=rows, weights=weights, folds=min(self.folds, other.folds))
 
     def is_above(self, other: "Candidate") -> bool:
-        """Return whether this loses more, by over a standard error of the rows' differences, on the rows that both
+        """Return whether this loses more than another, by over a standard error of the differences, on the rows both
         have.
         """
         candidate, other = self.on_common_rows(other), other.on_common_rows(self)
@@ -107,7 +109,9 @@ class Candidate:
         return bool(mean_difference > standard_error)
 
     def is_below(self, other: "Candidate") -> bool:
-        """Return whether the other loses more, by over a standard error, on the rows that both have."""
+        """Return whether another loses more than this, by over a standard error of the differences, on the rows both
+        have.
+        """
         return other.is_above(self)
 
 
@@ -133,7 +137,11 @@ def candidate_of(
     folds: Sequence[Fold], rows: Sequence[Floats], value: Floats | None = None, log_values: Floats | None = None,
     passes: float = 0.0,
 ) -> Candidate:  # fmt: skip
-    """Return the candidate with these losses (n,) of the folds' validation rows; value None if there is no setting."""
+    """Return the candidate with these losses of the folds' validation rows, an array (n,) for each fold.
+
+    value: (G,) of the setting, None if there is none; log_values: (G,) its logarithms, None to compute them; passes:
+    taken.
+    """
     value = np.empty(0) if value is None else value
     log_values = np.log(value) if log_values is None else log_values
     losses, weights = np.concatenate(rows), np.concatenate([fold.weights for fold in folds])
@@ -157,7 +165,9 @@ class GridSearch:
     one_standard_error: bool = False
 
     def search(self, folds: Iterable[Fold], stop: StopToken = NEVER) -> Search:
-        """Yield candidates as they are evaluated, and return the best; values at which a fit failed are left out."""
+        """Yield candidates as they are evaluated on `folds`, and return the best; values at which a fit failed are left
+        out.
+        """
         folds, best, n_worse = [*folds], None, 0
         evaluated_candidates: list[Candidate] = []
         for value in self.values if folds else ():
@@ -185,7 +195,8 @@ class Descent:
         n_alphas: one, or one for each order.
         unit: of MIN_ALPHA, MAX_ALPHA and FIRST_ALPHA.
         coarse: whether the first fold alone is used at first, and all folds for the last steps.
-        goal: the candidate that the first fold must then be below for the others to be used.
+        goal: the candidate that the first fold must be below for the others to be used; the search begins at its
+            alphas.
         close: whether the fits of the last trial are more accurate.
     """
 
@@ -201,15 +212,12 @@ class Descent:
         used_folds = [*islice(remaining, 1 if self.coarse else None)]
         if not used_folds:
             return None
-        center = best = evaluate_alphas(used_folds, np.log(np.full(self.n_alphas, self.unit * MAX_ALPHA)), stop)
+        center = evaluate_alphas(used_folds, np.log(np.full(self.n_alphas, self.unit * MAX_ALPHA)), stop)
         yield center
-        for alpha in 10.0 ** np.arange(np.log10(FIRST_ALPHA), np.log10(MIN_ALPHA) - 0.5, -1.0):
-            trial = evaluate_alphas(used_folds, np.log(np.full(self.n_alphas, self.unit * alpha)), stop)
-            yield trial
-            if best is not center and not trial.loss < best.loss:
-                break
-            best = trial
-        best = yield from self._descent(used_folds, best.log_values, stop)
+        start = self._start_at_goal()
+        if start is None:
+            start = yield from self._walk(used_folds, stop)
+        best, inverse = yield from self._descent(used_folds, start, stop)
         best = best if best.is_below(center) else center
         if self.coarse and (self.goal is None or best.is_below(self.goal)) and (further_folds := [*remaining]):
             used_folds = [*used_folds, *further_folds]
@@ -219,15 +227,38 @@ class Descent:
                 passes = evaluate_alphas(
                     further_folds, best.log_values + _DECADE, stop
                 ).passes  # a start nearer than the folds' own
-                best = yield from self._descent(used_folds, best.log_values, stop, passes)
+                best, _ = yield from self._descent(used_folds, best.log_values, stop, inverse, passes)
         if self.close:
             yield (best := evaluate_alphas(used_folds, best.log_values, stop, close=True))
         return best
 
+    def _start_at_goal(self) -> Floats | None:
+        """Return the logarithms of the goal's alphas (G,); None if it has none, or is the center's model, from which no
+        slope leads on.
+        """
+        values = () if self.goal is None else self.goal.values
+        if not values or min(values) > self.unit * FIRST_ALPHA:
+            return None
+        alphas = np.array([*values, *values[-1:] * self.n_alphas])[: self.n_alphas]
+        log_alphas: Floats = np.log(np.minimum(alphas, self.unit * FIRST_ALPHA))
+        return log_alphas
+
+    def _walk(self, folds: Sequence[Fold], stop: StopToken) -> Generator[Candidate, None, Floats]:
+        """Try one alpha for all orders, a decade lower each time, until the loss rises; return the best logarithms."""
+        best: Candidate | None = None
+        for alpha in 10.0 ** np.arange(np.log10(FIRST_ALPHA), np.log10(MIN_ALPHA) - 0.5, -1.0):
+            trial = evaluate_alphas(folds, np.log(np.full(self.n_alphas, self.unit * alpha)), stop)
+            yield trial
+            if best is not None and not trial.loss < best.loss:
+                break
+            best = trial
+        assert best is not None
+        return best.log_values
+
     def _descent(
-        self, folds: Sequence[Fold], start: Floats, stop: StopToken, spent: float = 0.0
-    ) -> Generator[Candidate, None, Candidate]:
-        """Minimise by BFGS between bounds: yield each candidate, and return the best.
+        self, folds: Sequence[Fold], start: Floats, stop: StopToken, inverse: Floats | None = None, spent: float = 0.0
+    ) -> Generator[Candidate, None, tuple[Candidate, Floats | None]]:
+        """Minimise the loss of `folds` by BFGS between bounds: yield each candidate, and return the best.
 
         A step is at most a decade, the first at most half of one. start: log alphas. spent: passes over the rows
         before.
@@ -235,7 +266,6 @@ class Descent:
         current = evaluate_alphas(folds, start, stop, sloped=True)
         current = replace(current, passes=current.passes + spent)
         yield current
-        inverse: Floats | None = None
         low, high = np.log(self.unit * MIN_ALPHA), np.log(self.unit * MAX_ALPHA)
         for _ in range(MAX_TRIALS):
             assert current.slope is not None
@@ -265,7 +295,7 @@ class Descent:
             decrease, current = current.loss - trial.loss, trial
             if decrease < MIN_DECREASE * current.loss:
                 break
-        return current
+        return current, inverse
 
 
 def choose_alpha(
@@ -295,12 +325,15 @@ def choose_alpha(
 def evaluate_alphas(
     folds: Sequence[Fold], log_alpha: Floats, stop: StopToken = NEVER, *, sloped: bool = False, close: bool = False
 ) -> Candidate:
-    """Fit each fold at alphas with these logarithms (G,), and evaluate it on its validation rows."""
+    """Fit each fold at alphas with these logarithms (G,), and evaluate it on its validation rows.
+
+    sloped: whether to compute the slope of the loss; close: whether to fit more accurately.
+    """
     return evaluate_folds(folds, np.exp(log_alpha), stop, sloped=sloped, close=close, log_values=log_alpha)
 
 
 def row_losses(objective: "FitObjective", w: Floats, rows: Any) -> Floats:
-    """Return -log p(y) of each row (n,) at the weights w."""
+    """Return -log p(y) of each row (n,) by the model of an objective at the weights w."""
     z = objective.scores(w, rows)[:, : rows.n_classes]
     losses: Floats = logsumexp(z, axis=1) - z[np.arange(len(z)), rows.y]
     return losses

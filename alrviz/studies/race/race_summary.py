@@ -12,7 +12,7 @@ from alrviz.studies.race.milestones import (
     objective_noun,
     paired,
 )
-from alrviz.studies.statistics.verdict import Verdict, first_short
+from alrviz.studies.statistics.verdict import Verdict, first_headline
 
 UNDECIDED = Verdict("Nothing is decided yet.")
 NEAR = RELATIVE_GOALS[-1]  # relative difference of objectives below which leaders are compared by their milestones
@@ -29,7 +29,7 @@ def leading_verdict(racers: Sequence[RacerSummary]) -> Verdict:
     if not racers:
         return UNDECIDED
     iteration_text, result = f"Iteration {max(racer.iterations for racer in racers)}", standing(racers)
-    headline = first_short(f"{iteration_text}: {result.headline}", f"{iteration_text}.")
+    headline = first_headline(f"{iteration_text}: {result.headline}", f"{iteration_text}.")
     return Verdict(headline, f"{result.detail}{alpha_sentences(racers)}")
 
 

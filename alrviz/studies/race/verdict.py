@@ -41,7 +41,7 @@ from alrviz.studies.race.race_summary import (
     paired_heldout,
     standing,
 )
-from alrviz.studies.statistics.verdict import Verdict, first_short
+from alrviz.studies.statistics.verdict import Verdict, first_headline
 
 _MIN_COUNT = {"iterations": 1.0, "passes": 1.0, "seconds": 1e-3}  # smaller counts are treated as equal
 OVERFIT_RATIO = 1.02  # last test log loss over its lowest: a smaller rise is noise
@@ -134,7 +134,7 @@ def _diverged_verdict(racers: Sequence[RacerSummary]) -> RaceVerdict:
 def _stopped_verdict(racers: Sequence[RacerSummary], by: str) -> RaceVerdict:
     stopped_text = f"Stopped by {by} after {max(racer.iterations for racer in racers)} iterations"
     result = standing(racers)
-    headline = first_short(f"{stopped_text}; {result.headline}", f"{stopped_text}.")
+    headline = first_headline(f"{stopped_text}; {result.headline}", f"{stopped_text}.")
     counts_text = ""
     if 1 < len(racers) <= MAX_DETAILED:
         counts_text = _with_unit(f"{racer.name} {racer.iterations}" for racer in racers) + ". "
@@ -150,7 +150,7 @@ def _different_verdict(racers: Sequence[RacerSummary]) -> RaceVerdict:
     elif tied:
         headline = "The models minimise different functions; their test losses tie."
     else:
-        headline = first_short(
+        headline = first_headline(
             f"The models minimise different functions; {best.name} has the lowest test loss.",
             "The models minimise different functions; compare their test losses.",
         )
@@ -178,7 +178,7 @@ def _compare_speed(racers: Sequence[RacerSummary], goals: Milestones) -> RaceVer
         result = standing(racers)
         limit_text = f"{max(racer.iterations for racer in racers)} iterations, the limit, are too few"
         return RaceVerdict(
-            first_short(f"{limit_text}; {result.headline}", f"{limit_text}."),
+            first_headline(f"{limit_text}; {result.headline}", f"{limit_text}."),
             f"No model has converged. {result.detail}",
             code="step limit",
         )
@@ -191,12 +191,12 @@ def _compare_speed(racers: Sequence[RacerSummary], goals: Milestones) -> RaceVer
         if len(racers) > MAX_DETAILED:
             return RaceVerdict(f"All {len(racers)} models are about equally fast.", code="none")
         names_text = f"{racers[0].name} and {racers[1].name}"
-        headline = first_short(f"{names_text} are about equally fast.", "Both models are about equally fast.")
+        headline = first_headline(f"{names_text} are about equally fast.", "Both models are about equally fast.")
         return RaceVerdict(headline, _both_milestones(racers, goals, 0), code="none")
     decided_ranks = [rank for rank in (tight, loose) if rank.factor >= MIN_FACTOR]
     if len(decided_ranks) == 2 and tight.first.name != loose.first.name and _each_leads_once(tight, loose, goals):
         loose_text, tight_text = (_short_goal_text(goals, goal) for goal in (0, 1))
-        headline = first_short(
+        headline = first_headline(
             f"{loose.first.name} is first {loose_text}, but {tight.first.name} {tight_text}.",
             "One model is first far from the lowest training loss, another near it.",
         )
@@ -304,7 +304,7 @@ def _faster_verdict(racers: Sequence[RacerSummary], goals: Milestones, rank: _Ra
         detail += f" About as fast: {join_names(equally_fast_names)}." if equally_fast_names else ""
     is_worse, losses_text = _winner_heldout_words(racers, first)
     worse_text = "; its test loss is worse" if is_worse else ""
-    headline = first_short(
+    headline = first_headline(
         f"{speed_text}{worse_text}.",
         f"{first.name} is {factor_text} faster{worse_text}.",
         f"{first.name} is fastest{worse_text}.",
@@ -346,10 +346,10 @@ def worse_heldout_words(racers: Sequence[RacerSummary]) -> str:
     """Return whose test log loss has risen again during the race, as a further sentence; "" if nobody's."""
     risen = []
     for racer in racers:
-        losses = racer.of("heldout_log_loss") if "heldout_log_loss" in racer.frame else np.array([])
+        losses = racer.values_of("heldout_log_loss") if "heldout_log_loss" in racer.frame else np.array([])
         if np.isfinite(losses[-1:]).any() and losses[-1] > OVERFIT_RATIO * np.nanmin(losses):
             lowest_index = int(np.nanargmin(losses))
-            risen.append((racer.name, int(racer.of("index")[lowest_index]), losses[lowest_index], losses[-1]))
+            risen.append((racer.name, int(racer.values_of("index")[lowest_index]), losses[lowest_index], losses[-1]))
     if not risen:
         return ""
     if len(racers) > MAX_DETAILED:

@@ -25,12 +25,12 @@ class Verdict:
         return f"{self.headline} {self.detail}".strip()
 
 
-def first_short(*headlines: str) -> str:
-    """Return the first headline of at most `MAX_HEADLINE_WORDS` words; candidates go from the fullest to the shortest.
+def first_headline(*candidates: str) -> str:
+    """Return the first candidate that is short enough for a headline, else the last.
 
-    A model's name has one word or more, so that the number of words is known only when a sentence is made.
+    Names of columns, classes and models may have any number of words: offer shorter ways to say the same.
 
-    >>> first_short("lr on w by tuple needs 63 iterations where alr on w by tuple needs 222.", "lr is fastest.")
-    'lr is fastest.'
+    >>> first_headline("word " * 16, "Two words.")
+    'Two words.'
     """
-    return next((text for text in headlines if len(text.split()) <= MAX_HEADLINE_WORDS), headlines[-1])
+    return next((text for text in candidates if len(text.split()) <= MAX_HEADLINE_WORDS), candidates[-1])
