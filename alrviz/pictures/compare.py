@@ -1,6 +1,6 @@
-"""One recipe against another: a point a data set, both axes alike and logarithmic.
+"""One model against another: a point for each data set, both axes alike and logarithmic.
 
-On the dashed diagonal they are equal; below it the recipe that goes upward is lower, hence better. A point, in colour
+On the dashed diagonal they are equal; below it the model that goes upward is lower, hence better. A point, in colour
 and mark of the better, is the mean over the fits, its bars one standard deviation to each side, a faint dot one fold.
 A log axis has no place for 0: what is 0 stands on the picture's edge, hollow; so do folds far below all means.
 """

@@ -39,7 +39,7 @@ HEIGHTS = ("430px", "320px")
 # Quantities that can be shown of a tuple's cells, by label.
 QUANTITIES = {"pure": "pure", "phi": "phi", "w": "w", "rows": "rows", "P(class)": "p", "log theta": "theta"}
 SIGNED = ("pure", "phi", "w")
-LABELS = {"names": "names", "dots": "dots"}
+LABELS = {"by name": "names", "by dots": "dots"}
 _PRESS_RUN = Verdict(
     "Press Run: which columns and pairs matter, and how certain is that?",
     "The model is fitted, split into effects, and refitted to resampled rows for the whiskers.",
@@ -205,7 +205,8 @@ class InteractionsView(StudyView, RowSettings):
             f"<span style='color:{colour}'>■</span> {order_text}&ensp;"
             for colour, order_text in pictures.legend(sorted(set(effects.pure.sizes.tolist())))
         )
-        say(self.key, f"{legend_html}<span class='quiet'>{bands}; press a bar or a cell</span>")
+        hint = f"» selected: press a bar or a cell to select another; {bands}"
+        say(self.key, f"{legend_html}<span class='quiet'>{hint}</span>")
         self._update({"study"})
 
     def csv_of_summary(self) -> str:
