@@ -285,16 +285,14 @@ class ShareFold:
     weights: Floats = field(default_factory=lambda: np.ones(1))
     memory_error: MemoryLimitError | None = None
 
-    def evaluate(
-        self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
-    ) -> tuple[Floats, Floats, float]:
+    def evaluate(self, value: Floats, stop: StopToken, close: bool = False) -> tuple[Floats, float]:
         """Return the validation losses by row; a model that needs too much memory counts as failed; see `Fold`."""
         try:
             losses, self.weights = self._losses(self.recipe.replace(keep=float(value[0])), stop)
         except MemoryLimitError as error:
             self.memory_error, self.weights = error, np.ones(1)
             losses = np.array([np.inf])
-        return losses, np.zeros(1), 0.0
+        return losses, 0.0
 
     def _losses(self, recipe: Recipe, stop: StopToken) -> tuple[Floats, Floats]:
         """Return the losses and the weights of the validation rows after a fit."""
