@@ -70,7 +70,7 @@ def measure(folder: Path | None, name: str, recipe: Recipe, repeats: int) -> Cos
     """Estimate one fit, run it, and time its passes."""
     warm(wide=False)
     train, test_rows = rows_of(folder, name)
-    fit_estimate = estimate(recipe, TableShape.of(TrainingData(train, test_rows)))
+    fit_estimate = estimate(recipe, TableShape.from_prepared(TrainingData(train, test_rows)))
     if fit_estimate.refused:
         return CostCheck(fit_estimate.refused, fit_estimate.cells_seen, fit_estimate.cost.bytes, 0, 0)
     seconds = pass_seconds(train, recipe, repeats, None, time.perf_counter)
@@ -79,7 +79,7 @@ def measure(folder: Path | None, name: str, recipe: Recipe, repeats: int) -> Cos
     estimated_alone = calibrate(Cost(seconds=work, passes=1), train.n_classes, 1).seconds
     peak = Peak()
     tracemalloc.start()
-    run = Run.of(copied(train), recipe, copied(test_rows))
+    run = Run.on_encoded(copied(train), recipe, copied(test_rows))
     n_classes = train.n_classes
     del train, test_rows
     for _ in run.steps():
@@ -95,7 +95,7 @@ def work_of(encoded: Encoded, recipe: Recipe, cells: int) -> PassSize:
     at_hand = ready(encoded, recipe)
     plan = at_hand.plan
     return PassSize(
-        at_hand.covered_rows.rows.n_rows, encoded.n_classes, cells, len(plan.blocks), plan.joint, plan.links
+        at_hand.covered_rows.rows.n_rows, encoded.n_classes, cells, len(plan.blocks), plan.n_joint, plan.n_links
     )
 
 

@@ -53,7 +53,7 @@ def measure(options: argparse.Namespace, rows: int) -> FitCost:
     warm(wide=False)
     recipe = recipe_of(options.order, 1.0, solver="lbfgs", max_iter=options.iterations)
     peak, begin = Peak(), time.perf_counter()
-    run = Run.of(encoded, recipe)
+    run = Run.on_encoded(encoded, recipe)
     run.advance()
     setup_seconds = time.perf_counter() - begin - run.compile_seconds - run.trace[0].seconds
     processors = time.process_time()
@@ -63,7 +63,7 @@ def measure(options: argparse.Namespace, rows: int) -> FitCost:
     size = peak.growth
     assert run.tables is not None
     steps = list(run.trace.since(0))
-    vector = 8 * (len(run.tables.seen) + 1) * encoded.n_classes
+    vector = 8 * (len(run.tables.seen_cells) + 1) * encoded.n_classes
     codes = encoded.codes.nbytes + encoded.y.nbytes + encoded.weights.nbytes
     blocks = len(TrainingData(encoded, None).plan(options.order).blocks)
     keys = blocks * rows * 2
@@ -78,7 +78,7 @@ def measure(options: argparse.Namespace, rows: int) -> FitCost:
         processors=processors / steps[-1].index,
         bytes=size,
         allowed=(1.0 + TOLERANCE) * formula,
-        cells=len(run.tables.seen),
+        cells=len(run.tables.seen_cells),
         objective=steps[-1].objective,
     )
 

@@ -292,6 +292,19 @@ def test_inspect_shows_what_is_doubtful_and_prints_a_spec_that_reads_alike(tmp_p
     assert "doubtful" not in capsys.readouterr().out
 
 
+def test_inspect_shows_columns_and_doubts_of_a_table_whose_class_is_refused(tmp_path, capsys):
+    lines = "".join(f"{20 + k % 40 if k % 45 else -99},{1000 + 7 * k}\n" for k in range(90))
+    (tmp_path / "t.csv").write_text("age,price\n" + lines)
+    assert cli.main(["inspect", str(tmp_path / "t.csv")]) == 2
+    output = capsys.readouterr()
+    assert re.search(r"(?m)^  price +numeric", output.out)
+    assert "{'age': {'missing': ['', '-99']}}" in output.out
+    assert "'price' holds 90 different numbers" in output.err
+    with pytest.raises(alrviz.TableError) as refusal:
+        alrviz.read_table(tmp_path / "t.csv")
+    assert any("'-99'" in note for note in refusal.value.__notes__)
+
+
 def test_predict_writes_a_class_for_every_row(tmp_path, capsys):
     data = alrviz.load_demo("tic-tac-toe")
     model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)

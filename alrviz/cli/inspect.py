@@ -6,10 +6,15 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from alrviz.cli.options import Commands, add_table_options, read_dataset, require_file, with_options
+from alrviz.cli.options import Commands, add_table_options, kind_of, read_options, require_file, with_options
+from alrviz.errors import AlrvizError
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
+    from collections.abc import Sequence
+
+    from alrviz.data.dataset import Column, Dataset
+    from alrviz.data.parse_spec import ColumnSpec
+    from alrviz.data.table import Table
 
 _LAYOUT = {
     "sheet": "sheet", "encoding": "encoding", "delimiter": "delimiter", "header": "rows of names",
@@ -33,35 +38,56 @@ def add_to(commands: Commands) -> None:
 
 
 def inspect(options: argparse.Namespace) -> int:
-    """Print how a file is read."""
+    """Print how a file is read, also if none of its columns can be the class."""
+    from alrviz.data.dataset import described_columns
+    from alrviz.data.read import dataset_by_spec, load_spec, read_columns
+    from alrviz.data.values import spec_of_typed
+
     for file in filter(None, (options.file, options.spec)):
         require_file(file)
-    dataset = read_dataset(options, options.spec)
-    if options.json:
-        print(dataset.spec.to_json(), end="")
-    else:
-        print(_summary_text(dataset, options.file))
+    spec = None if options.spec is None else load_spec(options.spec)
+    kinds = dict(map(kind_of, options.kind))
+    table = read_columns(
+        options.file,
+        spec=spec,
+        options=read_options(options),
+        expected_names={name for name in (options.target, *kinds) if name},
+    )
+    try:
+        dataset = dataset_by_spec(table, spec, options.target, quartiles=options.quartiles or None)
+        dataset = dataset.with_kinds(**kinds) if kinds else dataset
+    except AlrvizError:
+        if not options.json:
+            specs = [column.spec or spec_of_typed(column) for column in table.values]
+            print(_summary_text(table, table, described_columns(table), specs, options.file))
+        raise
+    text = _summary_text(dataset, table, dataset.columns, dataset.spec.columns, options.file)
+    print(dataset.spec.to_json() if options.json else text, end="" if options.json else "\n")
     return 0
 
 
-def _summary_text(dataset: Dataset, file: Path) -> str:
-    """Return rows and columns, the layout, a line for each column, notes, doubts."""
-    layout, type_by_column = dataset.spec.layout, {column.name: column.type for column in dataset.spec.columns}
-    lines = [f"{dataset.name}: {dataset.table.n_rows:,} rows, {len(layout.names):,} columns", "", "layout"]
+def _summary_text(
+    result: Table | Dataset, table: Table, columns: Sequence[Column], specs: Sequence[ColumnSpec], file: Path
+) -> str:
+    """Return rows and columns, the layout, a line for each column, notes, doubts.
+
+    `result` has the notes and doubts: the data set, or the table if it has no class.
+    """
+    n_columns = sum(not column.is_derived for column in table.values)
+    lines = [f"{table.name}: {table.n_rows:,} rows, {n_columns:,} columns", "", "layout"]
     for option, label in _LAYOUT.items():
-        if (value := getattr(layout, option)) not in (None, 0, ""):
+        if (value := getattr(table.options, option)) not in (None, 0, ""):
             lines.append(f"  {label}: {value!r}")
-    column_widths = [max(len(getattr(column, name)) for column in dataset.columns) for name in ("name", "kind")]
+    column_widths = [max(len(getattr(column, name)) for column in columns) for name in ("name", "kind")]
     lines += ["", "columns"]
-    for column in dataset.columns:
+    for column, spec in zip(columns, specs, strict=True):
         missing_text = f", {column.missing:,} missing" if column.missing else ""
-        facts_text = f"{type_by_column[column.name]}, {column.levels:,} different{missing_text}: {column.why}"
+        facts_text = f"{spec.type}, {column.levels:,} different{missing_text}: {column.why}"
         lines.append(f"  {column.name.ljust(column_widths[0])}  {column.kind.ljust(column_widths[1])}  {facts_text}")
-    if dataset.notes:
-        lines += ["", "notes", *(f"  {with_options(note)}" for note in dataset.notes)]
-    if dataset.doubts:
+    if result.notes:
+        lines += ["", "notes", *(f"  {with_options(note)}" for note in result.notes)]
+    if result.doubts:
         lines += ["", "doubtful"]
-    for doubt in dataset.doubts:
-        change_text = ", ".join(f"{name}={value!r}" for name, value in doubt.change.items())
-        lines += [f"  {doubt.question}", f"    if so: read_table({str(file)!r}, options=ReadOptions({change_text}))"]
+    for doubt in result.doubts:
+        lines += [f"  {doubt.question}", f"    if so: read_table({str(file)!r}, options={doubt.options_text})"]
     return "\n".join(lines)

@@ -81,12 +81,12 @@ def add_read_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--skip-footer", metavar="N", type=n_lines, help="number of lines behind the table")
 
 
-def read_dataset(options: argparse.Namespace, spec: Path | None = None) -> Dataset:
-    """Return the table of `add_table_options`. spec: file of the `ParseSpec` to read it by, or None."""
+def read_dataset(options: argparse.Namespace) -> Dataset:
+    """Return the table of `add_table_options`."""
     from alrviz.data.read import read_table
 
     dataset = read_table(
-        options.file, options.target, spec=spec, options=read_options(options), quartiles=options.quartiles or None
+        options.file, options.target, options=read_options(options), quartiles=options.quartiles or None
     )
     # Without kinds the target stays a guess, which a note gives the reason for.
     return dataset.with_kinds(**dict(map(kind_of, options.kind))) if options.kind else dataset

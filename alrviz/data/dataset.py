@@ -481,6 +481,11 @@ def _feature_column(
     return description, column.series, column.spec or spec_of_typed(column)
 
 
+def described_columns(table: Table) -> list[Column]:
+    """Return the columns of a table without a class, each with its kind and the reason for it."""
+    return [_feature_column(column, None, table, [])[0] for column in table.values]
+
+
 def _column_of_kind(column: Values, kind: str, reason: str, table: Table) -> tuple[Column, pd.Series, ColumnSpec]:
     """Return the description, series and spec of a column for a kind; `TableError` if it cannot be of that kind.
 

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from alrviz.data.doubts import DoubtCode, DoubtNote
 from alrviz.data.numbers import stray_note
-from alrviz.data.options import ReadOptions
+from alrviz.data.options import ReadOptions, missing_change
 from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.parse_values import DATE_FORMS, EIGHT_DIGITS, NO_DATE, PIVOT, SPLIT_DATE_FORMS, TIME_FORMS, hours_of
 from alrviz.data.text import TextColumn, all_match, are_few, python_regex
@@ -204,7 +204,7 @@ def _sentinel_notes(column: TextColumn, dates: Dates, missing: Sequence[str]) ->
             continue
         is_row = dates.series.to_numpy().astype("datetime64[D]") == sentinel
         texts = column.levels.take(pa.array(np.unique(column.codes[is_row]))).to_pylist()
-        change = {"columns": {column.name: {"missing": list(dict.fromkeys(["", *missing, *texts]))}}}
+        change = missing_change({column.name: dict.fromkeys(["", *missing])}, add=texts)
         note = (
             f"{texts[0]} in {column.name!r} ({plural(rows, 'cell')}) may stand for a missing date; it was read as one"
         )

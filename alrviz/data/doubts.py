@@ -3,8 +3,8 @@ r"""Doubtful decisions of the reader: each is a question, with the options for t
 >>> import alrviz, io
 >>> text = "age,class\n" + "".join(f"{20 + k % 50},{'ab'[k % 2]}\n" for k in range(200)) + "-99,a\n-99,b\n"
 >>> doubt = alrviz.read_table(io.StringIO(text), "class").doubts[0]
->>> doubt.code.value, doubt.n_cells, doubt.change["columns"]
-('sentinel', 2, {'age': {'missing': ['', '-99']}})
+>>> doubt.code.value, doubt.n_cells, doubt.options_text
+('sentinel', 2, "ReadOptions(columns={'age': {'missing': ['', '-99']}})")
 >>> options = alrviz.ReadOptions().with_change(doubt.change)
 >>> int(alrviz.read_table(io.StringIO(text), "class", options=options).X["age"].min())
 20
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from alrviz.data.options import ReadOptions
 from alrviz.errors import Sentence, for_page, listed, plural
 
 
@@ -85,6 +86,12 @@ class Doubt:
     n_cells: int
     question: str
     change: Mapping[str, Any]
+
+    @property
+    def options_text(self) -> str:
+        """The options of the alternative, if none were given before, as a call in Python."""
+        options = ReadOptions().with_change(self.change).explicit_options
+        return f"ReadOptions({', '.join(f'{name}={value!r}' for name, value in options.items())})"
 
 
 class Note(Sentence):

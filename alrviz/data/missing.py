@@ -9,7 +9,7 @@ numbers such as -999                only pointed out, as they may be measurement
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from alrviz.data.dates import parse_dates, split_pairs, time_form
 from alrviz.data.doubts import DoubtCode, DoubtNote
-from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING, ReadOptions
+from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING, ReadOptions, missing_change
 from alrviz.data.parse_values import number_text, numbers_among
 from alrviz.data.quantities import measured_limits, plain_numbers
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
@@ -95,22 +95,14 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
         "",
         *(token for token in (*MISSING, *DOUBTFUL) if token in columns_by_gap and token not in columns_by_level),
     )
-
-    def change_of(token: str, names: Sequence[str], *, missing: bool) -> dict[str, Any]:
-        """Return the change of options that makes a text missing in these columns, or a level."""
-        tokens = {name: [*everywhere, *by_column.get(name, ())] for name in names}
-        texts_by_column = {
-            name: [*texts_by_column, token] if missing else [t for t in texts_by_column if t != token]
-            for name, texts_by_column in tokens.items()
-        }
-        return {"columns": {name: {"missing": list(dict.fromkeys(texts))} for name, texts in texts_by_column.items()}}
+    stated = {column.name: dict.fromkeys((*everywhere, *by_column.get(column.name, ()))) for column in columns}
 
     notes: list[str] = []
     for token, names in columns_by_gap.items():
         if token in columns_by_level:
             note = f"{token!r} is missing in {listed(names)}, but a level of {listed(columns_by_level[token])}"
             if token in CERTAIN:
-                change = change_of(token, columns_by_level[token], missing=True)
+                change = missing_change({name: stated[name] for name in columns_by_level[token]}, add=[token])
                 note = DoubtNote.with_doubt(
                     note, DoubtCode.LEVEL_TEXT, change, columns_by_level[token], n_kept_cells[token], such=repr(token)
                 )
@@ -120,7 +112,7 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
                 f"{token!r} was read as missing in {n_cells[token]:,} {'cell' if n_cells[token] == 1 else 'cells'} of "
             )
             note = Sentence(*(f"{reading}{listed(names)} ({advice})" for advice in KEEP_AS_LEVEL))
-            change = change_of(token, names, missing=False)
+            change = missing_change({name: stated[name] for name in names}, remove=[token])
             notes.append(
                 DoubtNote.with_doubt(note, DoubtCode.MISSING_TEXT, change, names, n_cells[token], such=repr(token))
             )
@@ -260,10 +252,10 @@ def sentinel_notes(
         )
         columns_text += f" and {len(names) - MAX_NAMED:,} more columns" if len(names) > MAX_NAMED else ""
         reading = f"{token} in {columns_text} may stand for a missing value; it was read as a number "
-        texts_by_column = {name: [*(options.for_column(name).missing or ("",)), token] for name in names}
-        change = {"columns": {name: {"missing": texts} for name, texts in texts_by_column.items()}}
         # Only for these columns: in others the same number may be a value.
-        option = f"ReadOptions(columns={change['columns']!r})" if len(names) <= MAX_NAMED else "its doubt's change"
+        change = missing_change({name: options.for_column(name).missing or ("",) for name in names}, add=[token])
+        column_options = ReadOptions().with_change(change).explicit_options["columns"]
+        option = f"ReadOptions(columns={column_options!r})" if len(names) <= MAX_NAMED else "its doubt's change"
         note = Sentence(
             f"{reading}(options={option} reads it as missing)",
             f'{reading}(to read it as missing, add it in "How it was read" to "Missing values are written")',

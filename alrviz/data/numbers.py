@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alrviz.data.doubts import DoubtCode, DoubtNote
-from alrviz.data.options import DECIMALS, THOUSANDS, ReadOptions
+from alrviz.data.options import DECIMALS, THOUSANDS, ReadOptions, missing_change
 from alrviz.data.parse_values import MINUS, QUANTITY_PATTERN, as_floats, bare_numbers, number_pattern
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match, are_few, python_regex
 from alrviz.errors import Sentence, TableError, listed, plural, short
@@ -190,7 +190,7 @@ def stray_note(column: TextColumn, texts: Sequence[str], missing: Sequence[str],
         f"{decision} (options=ReadOptions(missing=()) reads the column as text)",
         f'{decision} (to read the column as text, say in "How it was read" which missing values are written)',
     )
-    change = {"columns": {column.name: {"missing": list(missing)}}}
+    change = missing_change({column.name: missing}, remove=texts)
     return DoubtNote.with_doubt(
         note, DoubtCode.STRAY_TEXT, change, [column.name], n_rows, such=short(texts[0]), what=f"{noun}s"
     )

@@ -114,9 +114,19 @@ class ReadOptions:
         ]
 
     def with_change(self, change: Mapping[str, Any]) -> "ReadOptions":
-        """Return these options with the fields of a `Doubt.change` replaced, for single columns field by field."""
+        """Return these options with the fields of a `Doubt.change` replaced, for single columns field by field.
+
+        Texts that a change adds to the missing ones of a column, or removes (see `missing_change`), keep the effects of
+        earlier changes, so that several doubts about a column may be accepted in any order.
+        """
         columns = self.explicit_options.get("columns", {})
-        changed_columns = {name: columns.get(name, {}) | fields for name, fields in change.get("columns", {}).items()}
+        changed_columns = {}
+        for name, values in change.get("columns", {}).items():
+            column = columns.get(name, {})
+            changed_columns[name] = column | values
+            if isinstance(edit := values.get("missing"), Mapping):
+                texts = [*column.get("missing", edit["usual"]), *edit["add"]]
+                changed_columns[name]["missing"] = [text for text in texts if text not in edit["remove"]]
         return ReadOptions(**{**self.explicit_options, **change, "columns": columns | changed_columns})
 
     def __post_init__(self) -> None:
@@ -146,6 +156,17 @@ class ReadOptions:
                 raise TableError(f"{option} is {value!r}; {valid_values} was expected{suggestion}")
         if self.decimal is not None and self.decimal == self.thousands:
             raise TableError(f"decimal and thousands are both {self.decimal!r}; they must differ")
+
+
+def missing_change(
+    usual_by_column: Mapping[str, Collection[str]], add: Collection[str] = (), remove: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the change for `ReadOptions.with_change` that adds or removes missing texts of single columns.
+
+    `usual_by_column` are the texts that are missing now, for columns whose options do not say which are.
+    """
+    edit = {"add": list(add), "remove": list(remove)}
+    return {"columns": {name: {"missing": {"usual": list(usual), **edit}} for name, usual in usual_by_column.items()}}
 
 
 def _is_delimiter(text: str) -> bool:

@@ -11,13 +11,14 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from alrviz.data.dataset import Dataset, dataset_of
 from alrviz.data.limits import Limits
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ParseSpec
-from alrviz.data.table import read_columns
+from alrviz.data.table import Table, read_columns
 from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
 
@@ -85,12 +86,34 @@ def read_table(
         path_or_frame, spec=spec, options=options, limits=limits, name=name, max_memory=max_memory, stop=stop,
         expected_names={str(column) for column in (target, *kinds) if column is not None},
     )  # fmt: skip
+    return dataset_by_spec(table, spec, target, kinds=kinds, quartiles=quartiles, stop=stop)
+
+
+def dataset_by_spec(
+    table: Table,
+    spec: ParseSpec | None,
+    target: str | None = None,
+    *,
+    kinds: Mapping[str, str] = MappingProxyType({}),
+    quartiles: bool | None = None,
+    stop: StopToken = NEVER,
+) -> Dataset:
+    """Return a table as a data set: the second half of `read_table`.
+
+    The doubts of a table whose class is refused are the notes of the error (`__notes__`), as another reading of a
+    column may make it a class.
+    """
     if spec is not None:
         target = target or spec.target
         quartiles = quartiles if quartiles is not None or target != spec.target else spec.quartiles or None
         spec_kinds = dict.fromkeys(table.names, "ignore") | {column.name: column.kind for column in spec.columns}
-        kinds = {name: k for name, k in spec_kinds.items() if name != target and k != "target"} | kinds
-    return dataset_of(table, target, kinds=kinds, quartiles=quartiles, stop=stop)
+        kinds = {name: k for name, k in spec_kinds.items() if name != target and k != "target"} | {**kinds}
+    try:
+        return dataset_of(table, target, kinds=kinds, quartiles=quartiles, stop=stop)
+    except TableError as error:
+        for doubt in table.doubts:
+            error.add_note(f"doubtful: {doubt.question} If so: options=alrviz.{doubt.options_text}")
+        raise
 
 
 def load_spec(source: ParseSpec | Mapping[str, Any] | str | os.PathLike[str]) -> ParseSpec:

@@ -1,7 +1,8 @@
 """Guess the target, and derive the class of each row: texts, few numbers as codes, many numbers cut into quartiles.
 
-The target is guessed by its name, else as the last column, else as a column of few values. Never guessed are dates and
-their features, ids, measured numbers, and columns that are missing in most rows.
+The target is guessed by its name, else as the last column that may be one, else as a column of few values. Never
+guessed are dates and their features, ids, weights, and columns that are missing in most rows; measured numbers only if
+they are the last ones, to be cut into quartiles.
 """
 
 import re
@@ -16,9 +17,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.doubts import DoubtCode, DoubtNote
-from alrviz.data.kinds import as_levels
+from alrviz.data.kinds import as_levels, guess_kind
 from alrviz.data.limits import Limits, check_classes
-from alrviz.data.options import ReadOptions
+from alrviz.data.options import ReadOptions, missing_change
 from alrviz.data.parse_values import number_text
 from alrviz.data.values import Values
 from alrviz.errors import MEASURED_TARGET, Sentence, TableError, listed, plural, short
@@ -76,21 +77,27 @@ class TargetReason(Enum):
     STATED = "as the file states"
     NAME = "by its name"
     LAST = "the last column"
+    LAST_POSSIBLE = "the last column that may be one"
     FEW_VALUES = "{n_values} classes"
 
 
 @dataclass(frozen=True)
 class TargetChoice:
-    """A column that may be the class, the reason, and its number of distinct values (0: not counted)."""
+    """A column that may be the class, the reason, and its number of distinct values (0: not counted).
+
+    `skipped` are the columns behind it that cannot be the class.
+    """
 
     name: str
     reason: TargetReason
     n_values: int = 0
+    skipped: tuple[str, ...] = ()
 
     @property
     def why(self) -> str:
         """The reason in words."""
-        return self.reason.value.format(n_values=self.n_values)
+        skipped_text = f", unlike {listed(self.skipped, 3)}" if self.skipped else ""
+        return self.reason.value.format(n_values=self.n_values) + skipped_text
 
 
 def target_choices(values: Sequence[Values]) -> list[TargetChoice]:
@@ -110,9 +117,10 @@ def target_choices(values: Sequence[Values]) -> list[TargetChoice]:
         for column in reversed(usable):
             if pattern.search(re.sub(r"([a-z])([A-Z])", r"\1_\2", column.name).lower()):
                 reasons.setdefault(column.name, TargetReason.NAME)
-    last_column = next((column for column in reversed(undated) if column.series.nunique() > 1), None)
-    if last_column is not None and (last_column in usable or (not reasons and last_column.dtype_kind in "if")):
-        reasons.setdefault(last_column.name, TargetReason.LAST)
+    last_column, skipped = _last_possible(sources, usable)
+    if last_column is not None and (last_column in usable or not reasons):
+        reason = TargetReason.LAST_POSSIBLE if skipped else TargetReason.LAST
+        reasons.setdefault(last_column.name, reason)
     for name in USUAL_NAMES:
         for column in usable:
             if column.name.lower() == name:
@@ -122,8 +130,29 @@ def target_choices(values: Sequence[Values]) -> list[TargetChoice]:
     for column in usable:
         reasons.setdefault(column.name, TargetReason.FEW_VALUES)
     if not reasons and sources:
-        reasons[(last_column or sources[-1]).name] = TargetReason.LAST
-    return [TargetChoice(name, reason, n_values_by_name.get(name, 0)) for name, reason in reasons.items()]
+        varying = [column for column in undated if column.series.nunique() > 1] or sources
+        reasons[varying[-1].name] = TargetReason.LAST
+    return [
+        TargetChoice(
+            name, reason, n_values_by_name.get(name, 0), skipped if reason is TargetReason.LAST_POSSIBLE else ()
+        )
+        for name, reason in reasons.items()
+    ]
+
+
+def _last_possible(sources: Sequence[Values], usable: Sequence[Values]) -> tuple[Values | None, tuple[str, ...]]:
+    """Return the last column that is no date, id, weight or constant, if it may be the class, and those behind it.
+
+    One of measured numbers may be, as it can be cut into quartiles.
+    """
+    skipped = list[str]()
+    for column in reversed(sources):
+        n_present, n_levels = int(column.series.notna().sum()), column.series.nunique()
+        if n_levels > 1 and guess_kind(column, n_levels=n_levels, n_present=n_present).kind != "ignore":
+            may_be_class = column in usable or column.dtype_kind in "if"
+            return column if may_be_class else None, tuple(reversed(skipped))
+        skipped.append(column.name)
+    return None, ()
 
 
 def _may_be_class(column: Values) -> bool:
@@ -186,9 +215,9 @@ def no_answer_doubt(target: str, classes: pd.Series, options: ReadOptions) -> li
     if not names or len(counts) - len(names) < 2:
         return []
     n_rows = int(counts[names].sum())
-    missing = options.for_column(target).missing or ("",)
-    change = {"columns": {target: {"missing": list(dict.fromkeys([*missing, *names]))}}}
-    option = f"options=ReadOptions(columns={change['columns']!r}) drops their rows"
+    change = missing_change({target: options.for_column(target).missing or ("",)}, add=names)
+    columns = ReadOptions().with_change(change).explicit_options["columns"]
+    option = f"options=ReadOptions(columns={columns!r}) drops their rows"
     note = f"{listed(names)} of {target!r} ({plural(n_rows, 'row')}) may be no answer, and is a class"
     sentence = Sentence(f"{note} ({option})", note)
     return [DoubtNote.with_doubt(sentence, DoubtCode.NO_ANSWER, change, [target], n_rows, such=listed(names))]

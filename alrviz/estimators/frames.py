@@ -91,9 +91,11 @@ def _labels(rows: Any, n: int) -> Any:
     return range(n) if rows is None else rows
 
 
-def cell_frame(space: Space, seen: NDArray[np.int64], encoder: Encoder, quantities: dict[str, Floats]) -> pd.DataFrame:
+def cell_frame(
+    space: Space, seen_cells: NDArray[np.int64], encoder: Encoder, quantities: dict[str, Floats]
+) -> pd.DataFrame:
     """Return a line per seen cell, indexed by (columns, levels), of quantities (S, C) by name."""
-    tuples, codes = space.tuple_of(seen), space.codes_of(seen)
+    tuples, codes = space.tuple_of(seen_cells), space.codes_of(seen_cells)
     labels = [np.array(column.labels, dtype=object) for column in encoder.columns_]
     names = np.array(tuple_names(space.members, encoder.names_), dtype=object)
     members = space.members
@@ -106,13 +108,13 @@ def cell_frame(space: Space, seen: NDArray[np.int64], encoder: Encoder, quantiti
     return pd.DataFrame(np.concatenate(list(quantities.values()), axis=1), index, columns)
 
 
-def tuple_variances(space: Space, seen: NDArray[np.int64], counts: Floats, phi: Floats, total: float) -> Floats:
+def tuple_variances(space: Space, seen_cells: NDArray[np.int64], counts: Floats, phi: Floats, total: float) -> Floats:
     """Return (T,) the variance over `total` training rows of what each tuple adds to the scores, summed over classes.
 
     What a cell adds to all classes alike changes no probability, so the mean over the classes is subtracted first.
-    seen: (S,) numbers of the cells that occur. counts, phi: (S, C) of them.
+    seen_cells: (S,) numbers of the cells that occur. counts, phi: (S, C) of them.
     """
-    tuples, cell_weights = space.tuple_of(seen), counts.sum(axis=1)
+    tuples, cell_weights = space.tuple_of(seen_cells), counts.sum(axis=1)
     centered = phi - phi.mean(axis=1, keepdims=True)
     means, mean_squares = np.zeros((space.n_tuples, phi.shape[1])), np.zeros((space.n_tuples, phi.shape[1]))
     np.add.at(means, tuples, cell_weights[:, None] * centered / total)

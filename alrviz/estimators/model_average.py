@@ -37,9 +37,9 @@ def _saved(model: Any) -> SavedModel:
     }
     tables = {
         "tuples.parquet": tuple_pieces(encoder.names_, members, {}),
-        "cells.parquet": cell_pieces(wider.space, members, wider.seen, encoder, {"count": wider.counts}),
+        "cells.parquet": cell_pieces(wider.space, members, wider.seen_cells, encoder, {"count": wider.counts}),
         "parents.parquet": cell_pieces(
-            narrow.space, parents, narrow.seen[cells], encoder, {"count": narrow.counts[cells]}
+            narrow.space, parents, narrow.seen_cells[cells], encoder, {"count": narrow.counts[cells]}
         ),
         "levels.parquet": level_pieces(encoder, {"alone": naive_model.level_log_p}),
     }  # fmt: skip

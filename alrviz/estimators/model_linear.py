@@ -48,7 +48,7 @@ def _saved(model: Any) -> SavedModel:
     quantities["phi"] = model.phi_
     pieces = {
         "tuples.parquet": tuple_pieces(encoder.names_, space.members, tuple_values),
-        "cells.parquet": cell_pieces(space, space.members, tables.seen, encoder, quantities),
+        "cells.parquet": cell_pieces(space, space.members, tables.seen_cells, encoder, quantities),
     }
     return SavedModel(metadata, pieces)
 
@@ -76,7 +76,7 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
     bias = read_numbers(metadata, "bias", len(model.classes_))
     counts = Tables(
         space=space,
-        seen=cells_of(cell_table, space),
+        seen_cells=cells_of(cell_table, space),
         counts=cell_table.counts(),
         class_counts=read_numbers(metadata, "class_counts", len(bias), 0),
         tuple_counts=tuple_table.by_class("count"),
@@ -89,7 +89,7 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
         Unseen(tuple_table.by_class("unseen"), bool(metadata["known_only"])) if metadata["unseen"] else None
     )
     model.tables_, model.cells_ = counts, space
-    model.model_ = LinearModel(space, counts.seen, cell_table.by_class("phi"), bias, unseen_weights)
+    model.model_ = LinearModel(space, counts.seen_cells, cell_table.by_class("phi"), bias, unseen_weights)
     model.phi_, model.intercept_ = model.model_.phi, bias
     model.weights_ = None if recipe.solver == "none" else _weights(model, metadata, cell_table)
 

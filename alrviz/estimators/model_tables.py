@@ -53,15 +53,15 @@ def tuple_pieces(names: Sequence[str], members: Sequence[Sequence[int]], quantit
 def cell_pieces(
     space: Space,
     members: Sequence[Sequence[int]],
-    seen: NDArray[np.int64],
+    seen_cells: NDArray[np.int64],
     encoder: Encoder,
     quantities: Mapping[str, Floats],
 ) -> Pieces:
     """Yield the seen cells of a space, with quantities (S, C) by name; `members` lists each tuple's columns."""
     labels = [column.labels for column in encoder.columns_]
     texts = [NAME_SEPARATOR.join(encoder.columns_[j].name for j in tuple_columns) for tuple_columns in members]
-    for begin in range(0, max(1, len(seen)), PIECE_LINES):
-        cells = seen[begin : begin + PIECE_LINES]
+    for begin in range(0, max(1, len(seen_cells)), PIECE_LINES):
+        cells = seen_cells[begin : begin + PIECE_LINES]
         tuples, codes = space.tuple_of(cells), space.codes_of(cells)
         levels = [
             NAME_SEPARATOR.join(labels[j][code] for j, code in zip(members[t], row, strict=False))

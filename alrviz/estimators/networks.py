@@ -71,7 +71,7 @@ class NetworkMixin(RecipeClassifier):
         """
         check_is_fitted(self)
         network = self.model_
-        return cell_frame(network.space, network.seen, self.encoder_, {**self.cell_values(), "phi": network.phi})
+        return cell_frame(network.space, network.seen_cells, self.encoder_, {**self.cell_values(), "phi": network.phi})
 
     @abstractmethod
     def cell_values(self) -> dict[str, Floats]:
@@ -107,7 +107,7 @@ class NetworkClassifier(NetworkMixin, CountedClassifier):
         space = network.space
         total_weight = self.counts_.sum() / space.n_tuples  # every training row has a level in every column
         variances[list(network.structure.order)] = tuple_variances(
-            space, network.seen, self.counts_, network.phi, total_weight
+            space, network.seen_cells, self.counts_, network.phi, total_weight
         )
         return normalised(variances)
 
@@ -204,7 +204,7 @@ class AnDEClassifier(CountedClassifier):
     _family: ClassVar[str] = "ande"
     _attributes: ClassVar[Mapping[str, str]] = {
         "cells_ : CellSpace": "All tuples of n + 1 columns and their cells.",
-        "tables_ : Tables": "The cells seen in training (`seen`), and their counts per class.",
+        "tables_ : Tables": "The cells seen in training (`seen_cells`), and their counts per class.",
     }
 
     def explain(self, X: Any) -> "pd.DataFrame":
@@ -225,7 +225,7 @@ class AnDEClassifier(CountedClassifier):
         """
         check_is_fitted(self)
         tables = self.tables_
-        return cell_frame(tables.space, tables.seen, self.encoder_, {"count": tables.counts})
+        return cell_frame(tables.space, tables.seen_cells, self.encoder_, {"count": tables.counts})
 
     def _store(self, result: LearnedNetwork, names: Sequence[str]) -> None:
         super()._store(result, names)

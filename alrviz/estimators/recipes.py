@@ -1,7 +1,7 @@
 """Bases of all classifiers: encode the table, learn a model, predict from its scores; progress, warnings and pickles.
 
-Where a family has steps, a fit is `Run.on(encode_rows(recipe, X, y, weights), recipe)` taken to its end: the same
-stream of steps that pages show. Only the model, the counts and the trace are kept: no rows that the model does not
+Where a family has steps, a fit is `Run.on_prepared(encode_rows(recipe, X, y, weights), recipe)` taken to its end: the
+same stream of steps that pages show. Only the model, the counts and the trace are kept: no rows that the model does not
 need, no threads, no snapshots.
 """
 
@@ -479,7 +479,7 @@ class RunClassifier(RecipeClassifier):
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
         """Fit a run, store its result, and return the encoder and the recipe after all choices."""
         on_trial = progress.trial if progress is not None else None
-        run = Run.on(encode(recipe), recipe, max_memory=self.max_memory, encode=encode, on_trial=on_trial)
+        run = Run.on_prepared(encode(recipe), recipe, max_memory=self.max_memory, encode=encode, on_trial=on_trial)
         self._drain(run, progress, stop)
         self._take(run)
         return run.encoder, run.recipe

@@ -62,7 +62,9 @@ class AlphaPath:
         )
         cells_change = recipe.definition.cells_depend_on_alpha(recipe.params) or recipe.params.get("order") == AUTO
         start_model = None if nearest_alpha is None or cells_change else self._models[nearest_alpha]
-        run = Run.on(self._prepared, recipe.replace(alpha=alpha), max_memory=self._max_memory, start=start_model)
+        run = Run.on_prepared(
+            self._prepared, recipe.replace(alpha=alpha), max_memory=self._max_memory, start=start_model
+        )
         for _ in run.steps():
             stop.check()
         if ended_well(run):
@@ -111,7 +113,8 @@ def cross_validate_alpha(
 
     The frame's columns are alpha and log_loss (mean over the folds); an alpha of which a fit diverges or fails is left
     out. The folds follow `splitting`, and are in memory together: each may take its share of `max_memory` bytes (None:
-    half of the memory that is free when it is fitted).
+    half of the memory that is free when it is fitted). categorical_features: columns that are not cut, as in the
+    estimators.
 
     Raises:
         RecipeError: a loss without probabilities, too few rows to hold some out, or no fit that ended well.

@@ -154,7 +154,7 @@ class Recipe:
         return {**self.definition.params, **ENCODING}
 
     def value(self, name: str) -> Any:
-        """Return the value of a setting, a parameter or one of the encoding."""
+        """Return the value of the setting `name`, a parameter or one of the encoding."""
         return self.params[name] if name in self.params else getattr(self, name)
 
     @property
@@ -188,7 +188,7 @@ class Recipe:
 
     @classmethod
     def from_json(cls, text: str) -> "Recipe":
-        """Read what `to_json` wrote; raise `RecipeError` for anything else."""
+        """Return the recipe in a text that `to_json` wrote; raise `RecipeError` for any other text."""
         try:
             content = json.loads(text)
             format_number, family, params = content.pop("format"), content.pop("family"), dict(content.pop("params"))
@@ -231,7 +231,7 @@ AUTOMATIC = Recipe("hlr", order="auto", alpha="auto", center="shares", discretiz
 
 
 def require_recipe(value: object) -> None:
-    """Raise `RecipeError` unless it is a recipe; the message says how to make one."""
+    """Raise `RecipeError` unless `value` is a recipe; the message says how to make one."""
     if not isinstance(value, Recipe):
         is_family = isinstance(value, str) and value in FAMILIES
         example = f"Recipe({value!r})" if is_family else "one such as Recipe('alr', order=2)"
@@ -239,7 +239,7 @@ def require_recipe(value: object) -> None:
 
 
 def recipe_list(value: "Sequence[Recipe] | Recipe") -> "tuple[Recipe, ...]":
-    """Return one recipe or several as a tuple; raise `RecipeError` for none, or for anything else."""
+    """Return `value`, one recipe or several, as a tuple; raise `RecipeError` for none, or for anything else."""
     recipes = (value,) if isinstance(value, Recipe | str) or not isinstance(value, Iterable) else tuple(value)
     if not recipes:
         raise RecipeError("at least one recipe is needed; expected some such as [Recipe('lr'), Recipe('alr')]")
@@ -266,14 +266,14 @@ def paper_mode(recipe: Recipe) -> Recipe:
 
 
 def _as_json(value: Any) -> Any:
-    """Return a parameter as JSON has it; an infinite number becomes text."""
+    """Return a parameter's value as JSON has it; an infinite number becomes text."""
     if isinstance(value, tuple):
         return ["inf" if number == math.inf else number for number in value]
     return _pairs(value) if isinstance(value, Mapping) else value
 
 
 def _pairs(weights: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    """Return a mapping's items in an order that also exists for keys of different types."""
+    """Return the items of class weights in an order that also exists for keys of different types."""
     return sorted(weights.items(), key=lambda pair: json.dumps(pair[0]))
 
 

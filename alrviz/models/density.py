@@ -94,7 +94,7 @@ class DensityFeatures(DensityVotes):
                 and grid.
             stop: checked between parts of the work.
         """
-        kinds = self._training_row_kinds if leave_out else self._new_row_kinds(self.n_rows)
+        kinds = self._training_row_kinds if leave_out else self._non_voting_kinds(self.n_rows)
         xs = [(column.x, column.place) for column in self.columns]
         return self._fill(xs, self._codes, kinds, log_h, gradient, spacing, previous, stop)
 

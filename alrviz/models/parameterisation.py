@@ -107,19 +107,22 @@ class LevelSteps:
 def step_variances(tables: Tables, ordered_levels: NDArray[np.int64]) -> Floats:
     """Return (a,) the variance of log odds between neighbouring levels of smooth columns, beyond the noise of counts.
 
-    Of a few random walks it is the variance of the likeliest one; 0 for a column without its own tuple. Counts are
-    nearly normal around the walk's log odds (see `walk_losses`).
+    ordered_levels (a,): number of smooth levels of each column. Of a few random walks it is the variance of the
+    likeliest one; 0 for a column without its own tuple. Counts are nearly normal around the walk's log odds (see
+    `walk_losses`).
     """
     space, variances = tables.space, np.zeros(len(ordered_levels))
     single_columns = np.flatnonzero(space.sizes == 1)
     for t, column in zip(single_columns, space.tuples[single_columns, 0], strict=True):
-        begin, end = np.searchsorted(tables.seen, (space.first[t], space.first[t] + ordered_levels[column]))
+        begin, end = np.searchsorted(tables.seen_cells, (space.first[t], space.first[t] + ordered_levels[column]))
         variances[column] = _likeliest_variance(tables.counts[begin:end], tables.class_counts, ordered_levels[column])
     return variances
 
 
 def _likeliest_variance(counts: NDArray[Any], class_counts: NDArray[Any], levels: int) -> float:
-    """Return the variance of a step of the likeliest random walk over levels with counts (L, C)."""
+    """Return the variance of a step of the likeliest random walk over levels with counts (L, C); class_counts (C,) of
+    all rows.
+    """
     if len(counts) < 3:
         return 0.0
     classes = len(class_counts)
@@ -132,7 +135,8 @@ def _likeliest_variance(counts: NDArray[Any], class_counts: NDArray[Any], levels
 
 
 def squared_step_sizes(encoded: "Encoded") -> tuple[Floats, Floats]:
-    """Return (a,) the squared sizes of steps between levels of smooth columns, in tuples of one column and of several.
+    """Return (a,) the squared sizes of steps between smooth levels of encoded rows, in tuples of one column and of
+    several.
 
     They are those of `LevelSteps` if these rows have all cells; 0 for other columns.
     """
@@ -154,8 +158,8 @@ def level_steps(tables: Tables, ordered_levels: NDArray[np.int64], has_parts: bo
 
     has_parts: whether every tuple stands beside all of its subtuples.
     """
-    space, seen, tuple_of_cell = tables.space, tables.seen, tables.tuple_of_seen
-    strides, codes = space.strides[tuple_of_cell], space.codes_of(seen)
+    space, seen_cells, tuple_of_cell = tables.space, tables.seen_cells, tables.tuple_of_seen
+    strides, codes = space.strides[tuple_of_cell], space.codes_of(seen_cells)
     n_smooth_levels = np.where(strides > 0, ordered_levels[space.tuples[tuple_of_cell]], 0)
     is_smooth = (codes < n_smooth_levels) & (n_smooth_levels > 1)
     if not is_smooth.any():
@@ -163,7 +167,7 @@ def level_steps(tables: Tables, ordered_levels: NDArray[np.int64], has_parts: bo
     cell_below = np.full(codes.shape[::-1], -1, np.int32)
     for cells_before, level, stride, is_ordered in zip(cell_below, codes.T, strides.T, is_smooth.T, strict=True):
         cells = np.flatnonzero(is_ordered)
-        line_of_cell = seen[cells] - level[cells] * stride[cells]
+        line_of_cell = seen_cells[cells] - level[cells] * stride[cells]
         order = np.lexsort((cells, line_of_cell))
         is_next = np.diff(line_of_cell[order]) == 0
         cells_before[cells[order[1:][is_next]]] = cells[order[:-1][is_next]]
@@ -235,7 +239,7 @@ class Parameterisation:
         return np.sqrt(self.diagonal(np.ones_like(self.scale)))
 
     def diagonal(self, curvature: Floats) -> Floats:
-        """Return a Hessian's diagonal by w, given its diagonal by phi (S + 1, C), which is overwritten.
+        """Return a Hessian's diagonal by w, given `curvature` (S + 1, C), its diagonal by phi, which is overwritten.
 
         Exact if the Hessian by phi is diagonal within each tuple.
         """
@@ -392,7 +396,7 @@ def parameterise(
     """
     alphas = np.append(alpha, min(alpha))[orders_of_rows(tables)] if isinstance(alpha, tuple) else alpha
     if kind in ("lr", "adaptive"):
-        scale = np.ones((len(tables.seen) + 1, tables.n_classes))
+        scale = np.ones((len(tables.seen_cells) + 1, tables.n_classes))
     elif kind in ("alr", "alrj"):
         scale = tables.logs if kind == "alr" else anje_phi(tables)
     else:
@@ -424,11 +428,11 @@ def free_weight_numbers(tables: Tables, share: str) -> NDArray[np.intp] | None:
     if share == "cell-class":
         return None
     if share == "cell":
-        weight_of_cell = np.arange(len(tables.seen))
+        weight_of_cell = np.arange(len(tables.seen_cells))
     elif share == "tuple":
         weight_of_cell = np.unique(tables.tuple_of_seen, return_inverse=True)[1]
     else:
-        weight_of_cell = np.zeros(len(tables.seen), np.intp)
+        weight_of_cell = np.zeros(len(tables.seen_cells), np.intp)
     n_cell_weights = int(weight_of_cell.max(initial=-1)) + 1
     weight_numbers = np.empty((len(weight_of_cell) + 1, tables.n_classes), np.intp)
     weight_numbers[:-1] = weight_of_cell[:, None]

@@ -46,7 +46,9 @@ _KEYS_PER_BATCH = 2**23
 
 
 def table_bytes(joint_values: float, n_classes: int) -> int:
-    """Return the bytes of a table of so many joint values with its index, at most MAX_TABLE_BYTES."""
+    """Return the bytes of a table of `joint_values` rows and n_classes classes with its index, at most
+    MAX_TABLE_BYTES.
+    """
     return int(min(MAX_TABLE_BYTES, joint_values * (8 * class_widths(n_classes)[1] + _INDEX_BYTES_PER_ROW)))
 
 
@@ -103,7 +105,9 @@ class ScoreTable:
         return int(self._state[0])
 
     def scores(self, codes: Codes, bias: Floats, n_jobs: int, stop: StopToken) -> Floats:
-        """Return the class scores (N, C) of codes (a, N), as kernels are compiled for them."""
+        """Return the class scores (N, C): bias (C,) plus the table's rows that codes (a, N), as kernels take them, look
+        up.
+        """
         n, classes = codes.shape[1], len(bias)
         z = empty(n, self._padded_width)
         padded_bias = np.full(self._padded_width, -np.inf)
@@ -126,7 +130,9 @@ class ScoreTable:
     def _keys(
         self, codes: Codes, origin: int, n: int, n_jobs: int, stop: StopToken
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Return the rows of the table (B, n) for n rows from `origin` on, and the rows for which it has no room."""
+        """Return the rows of the table (B, n) for n rows of codes (a, N) from `origin` on, and the rows that do not fit
+        into it.
+        """
         keys, is_missing = np.empty((self.n_blocks, n), np.uint32), np.empty(n, np.uint8)
         any_missing = [False] * -(-n // _ROWS_PER_CALL)
 
@@ -148,7 +154,11 @@ class ScoreTable:
     def _insert(
         self, codes: Codes, origin: int, rows: NDArray[np.int64], keys: NDArray[np.uint32], n_jobs: int, stop: StopToken
     ) -> None:
-        """Add the joint values of `rows` to the table, as long as there is room."""
+        """Add the joint values of `rows`, counted from row `origin` of codes (a, N), to the table, as long as there is
+        room.
+
+        keys: (B, n) of all rows, in which those of the new joint values are entered.
+        """
         first_new, n_done = self.n_rows, 0
         max_new = min(self._max_rows - first_new, len(rows) * self.n_blocks)
         value_blocks, examples = np.empty(max_new, np.int32), np.empty(max_new, np.int64)
@@ -208,7 +218,7 @@ class ScoreTable:
 
 
 def _split_columns(columns: Sequence[int], levels: NDArray[np.int64]) -> list[list[int]]:
-    """Return the columns of a block, split into segments whose values fit 64 bits."""
+    """Return the columns of a block, split into segments whose joint values fit 64 bits; levels (a,) of all columns."""
     segments: list[list[int]] = [[]]
     for c in columns:
         max_value = _MAX_VALUE if len(segments) == 1 else _MAX_VALUE // _MAX_VALUE_NUMBER

@@ -43,7 +43,7 @@ class Cover:
     def scores(
         self, rows: Rows, phi: Floats, bias: Floats, unseen: Unseen | None = None, stop: StopToken = NEVER
     ) -> Floats:
-        """Return the scores (N, W) of rows of this cover, for phi (S, C) of the seen cells and b (C,)."""
+        """Return the scores (N, W) of rows of this cover, for phi (S, C) of the seen cells and bias (C,)."""
         cells = cell_table(self.blocks.n_cells, self.index.space.n_tuples, rows.padded_width, unseen)
         cells[2 * self.index.space.n_tuples : self.index.n_rows, : rows.n_classes] = phi
         joint_table = self.blocks.expand(cells, empty(self.blocks.n_joint, rows.padded_width), rows.n_jobs, stop)

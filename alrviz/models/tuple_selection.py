@@ -131,7 +131,9 @@ def predicted_gain(tables: Tables, excess: Floats) -> Floats:
 
 
 def gain_of_test(x2: Floats, df: Floats, tables: Tables) -> Floats:
-    """Return the predicted gain (T,) or (S,) from X2 and its degrees of freedom."""
+    """Return the predicted gain (T,) or (S,) from X2 and its degrees of freedom, `df`; `tables` have the number of
+    rows.
+    """
     return np.where(df > 0.0, x2 - 2.0 * df, 0.0) / (2.0 * tables.class_counts.sum())
 
 
@@ -197,8 +199,9 @@ def select_scores(scores: Floats, keep: float, score: str) -> NDArray[np.intp]:
 
 
 def next_tuples(selected: Sequence[Columns], n_columns: int, strong: bool) -> tuple[Columns, ...]:
-    """Return the tuples that extend the selected ones; if none has all its subtuples selected, those with one of
-    them.
+    """Return the tuples of one column more than `selected`, by the strong or the weak hierarchy (`extend_tuples`).
+
+    If none has all its subtuples selected, they are those with one of them.
     """
     return tuple(extend_tuples(selected, n_columns, strong)) or tuple(extend_tuples(selected, n_columns, False))
 

@@ -82,7 +82,9 @@ def connect(scheduler: "str | Client | None") -> "Iterator[Client | None]":
 
 
 def local_chunks(coded: EncodedTable, part_name: str, n_first: int = 0) -> LocalChunks:
-    """Return the chunks of a part of a coded table without its first rows, read by this process."""
+    """Return the chunks of a part ("train", "test") of a coded table without its first n_first rows, read by this
+    process.
+    """
     return LocalChunks(partial(coded.cache.rest, part_name, n_first), len(coded.cache.parts[part_name]))
 
 
@@ -107,7 +109,7 @@ class ClusterChunks:
                 raise AlrvizError(f"a worker has alrviz {version} and this is {__version__}; expected the same")
 
     def read(self, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterable[Any]:
-        """Yield the chunks, read by this process."""
+        """Yield the chunks numbered `order` (None: all), read by this process."""
         return self._read_chunks(*self._rows, order, stop)
 
     def without(self, n_first: int) -> "ClusterChunks":
@@ -173,7 +175,7 @@ class ClusterChunks:
         return addresses
 
     def _results(self, futures: "Sequence[Future]", stop: StopToken) -> list[Any]:
-        """Return the results of tasks; wait for them as long as there are workers."""
+        """Return the results of tasks from their futures; wait for them as long as there are workers."""
         last_check = time.monotonic()
         for future in futures:
             while not future.done():
@@ -228,7 +230,7 @@ class _Refusal(str):
 
 
 def _prepare(table: bytes) -> str:
-    """Make the codes available on this machine; return the version of alrviz."""
+    """Make the codes of a pickled `EncodedTable` available on this machine; return the version of alrviz."""
     try:
         _open_codes(pickle.loads(table))
     except AlrvizError as error:
@@ -241,7 +243,8 @@ def _run_task(
 ) -> "tuple[float, Any] | _Refusal":
     """Return the seconds and the result of a pass over chunks of these numbers.
 
-    `work` is unpickled here, so that its arrays have the flags for which kernels are compiled.
+    table, work: the pickled `EncodedTable` and function of the pass; rows: the part's name and how many of its first
+    rows are left out. `work` is unpickled here, so that its arrays have the flags for which kernels are compiled.
     """
     started_at = time.perf_counter()
     for may_retry in (True, False):  # damaged codes have been removed and are made again
@@ -257,7 +260,7 @@ def _run_task(
 def _combine_results(
     combine: Any, task_results: "Sequence[tuple[float, Any] | _Refusal]"
 ) -> "tuple[float, Any] | _Refusal":
-    """Return the total seconds and the combined result, or the first refusal."""
+    """Return the total seconds of tasks and their results combined by `combine`, or the first refusal among them."""
     results: list[tuple[float, Any]] = []
     for task_result in task_results:
         if isinstance(task_result, _Refusal):
@@ -289,7 +292,9 @@ def _open_codes(coded: EncodedTable) -> CodeCache:
 
 
 def _require_files(paths: Iterable[Path], codes: Path) -> None:
-    """Raise `TableFileError` if a file of the table is not visible on this machine."""
+    """Raise `TableFileError` if one of `paths`, files of the table, is not visible here; codes: the path where codes
+    belong.
+    """
     missing = next((path for path in paths if not path.exists()), None)
     if missing is not None:
         raise TableFileError(

@@ -99,14 +99,16 @@ class Sources:
         return values, weights, self._first, log_w
 
     def grid(self, delta: float, stop: StopToken = NEVER) -> "Grid":
-        """Return the grid with this spacing and the votes spread over it; the last grid is cached."""
+        """Return the grid with nodes `delta` apart, in units of the column, and the votes spread over it; the last is
+        cached.
+        """
         grid = self._grid
         if grid is None or grid.delta != delta:
             self._grid = grid = Grid(self, self._sorted, delta, stop)
         return grid
 
     def bundles(self, h: float) -> Bundles:
-        """Return the tuple `bundles` of the kernels for this bandwidth; the last one is cached."""
+        """Return the kernels' tuple `bundles` for the bandwidth h; the last one is cached."""
         cached = self._bundles
         if cached is None or cached[0] != h:
             values, weights, class_starts, _ = self.arrays

@@ -1,6 +1,7 @@
 """Doubts of a reading: each is found, counted, and undone by what it says."""
 
 import io
+from itertools import permutations
 
 import pytest
 
@@ -77,6 +78,21 @@ def test_changes_add_up_column_by_column():
     table = table_of(text, options)
     assert {column.name: int(column.series.isna().sum()) for column in table.values} == {"x": 3, "y": 2, "class": 0}
     assert ReadOptions(**options.explicit_options) == options == ReadOptions().with_change(options.explicit_options)
+
+
+def test_doubts_of_one_column_add_up_in_any_order():
+    text = "x,class\n" + rows(lambda i: {0: "-99", 1: "999", 2: "odd"}.get(i % 30, i % 20))
+    doubts = [doubt for doubt in table_of(text).doubts if doubt.columns == ("x",)]
+    assert len(doubts) == 3
+    for order in permutations(doubts):
+        options = ReadOptions()
+        for doubt in order:
+            options = options.with_change(doubt.change)
+        assert set(options.for_column("x").missing) == {"", "-99", "999"}
+    options = ReadOptions()
+    for doubt in doubts:
+        options = options.with_change(doubt.change if doubt.code is DoubtCode.SENTINEL else {})
+    assert table_of(text, options).values[0].series.isna().sum() == 9  # the stray text is missing, too
 
 
 def test_several_codes_of_a_column_are_undone_one_after_the_other():

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from alrviz.data.doubts import NoteCode, notes_about
 from alrviz.data.kinds import KindCode
 from alrviz.data.read import read_table
 from alrviz.data.splits import split_table
@@ -150,3 +151,23 @@ def test_tables_read_in_batches_refuse_roles(tmp_path):
     for role in ("weight", "time"):
         with pytest.raises(TableError, match=rf"'{role}', which a table read in batches cannot use; expected 'ignore'"):
             stream.with_kinds(wt=role).coded()
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        pd.Series(np.linspace(0.4, 2.2, 120).round(4), name="WEIGHT"),
+        pd.Series(range(5000, 5240, 2), name="record id"),
+        pd.Series(["always"] * 120, name="unit"),
+        pd.Series(pd.date_range("2024-01-01", periods=120).astype(str), name="seen"),
+        pd.Series([f"a remark of visitor {k}" for k in range(120)], name="remark"),
+    ],
+    ids=lambda last: last.name,
+)
+def test_the_guessed_class_is_the_last_column_that_can_be_one(last):
+    frame = pd.DataFrame({"colour": ["r", "g", "b"] * 40, "age": range(20, 140), "vote": [1, 2, 3, 2] * 30})
+    dataset = read_table(frame.assign(**{last.name: last}).to_csv(index=False).encode())
+    assert dataset.target == "vote"
+    (note,) = notes_about(dataset.notes, {NoteCode.TARGET})
+    assert repr(last.name) in note
+    assert "unlike" not in notes_about(read_table(frame.to_csv(index=False).encode()).notes, {NoteCode.TARGET})[0]

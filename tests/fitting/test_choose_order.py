@@ -35,7 +35,7 @@ def test_the_order_is_that_beyond_which_rows_held_out_gain_nothing(family, highe
         nll = 0.0
         for fold in split_folds(encoded.y, FOLDS, 0):
             train, test = fold.train, fold.test
-            fold = Run.of(encoded.take(train), alrviz.Recipe(family, order=order), encoded.take(test))
+            fold = Run.on_encoded(encoded.take(train), alrviz.Recipe(family, order=order), encoded.take(test))
             *_, last = fold.steps()
             nll += last.extra["heldout_log_loss"] * len(test)
         losses.append(nll / encoded.n_rows)
@@ -106,6 +106,43 @@ def test_where_mdl_cuts_nothing_it_is_not_tried_beside_smooth_levels():
     assert {line["smooth"] for line in run.tried if line["order"] == 1} == {1.0}
 
 
+@pytest.mark.parametrize(("n_bits", "n_columns", "family"), [(3, 12, "alr"), (3, 12, "hlr"), (4, 7, "lr")])
+def test_parity_of_some_bits_is_found_though_pairs_do_not_help(n_bits, n_columns, family):
+    rng = np.random.default_rng(n_bits)
+    bits = rng.integers(0, 2, (1500, n_columns))
+    flipped = rng.random(1500) < 0.05
+    y = np.where((bits[:, :n_bits].sum(axis=1) % 2 == 1) ^ flipped, "odd", "even")
+    run = settled(alrviz.Dataset.from_arrays(pd.DataFrame(bits).astype(str), y), family, order="auto", alpha=1.0)
+    tried = [line["order"] for line in run.tried]
+    assert tried[:3] == [1, 2, n_bits]
+    assert run.recipe.params["order"] >= n_bits
+    assert f"tuples of {n_bits} are lacking" in run.notes[0]
+
+
+def test_a_class_that_nothing_tells_leads_to_no_higher_order():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        columns = pd.DataFrame(rng.integers(0, 3, (800, 10))).astype(str)
+        data = alrviz.Dataset.from_arrays(columns, rng.choice(["a", "b"], 800))
+        assert [line["order"] for line in settled(data, "lr", order="auto", alpha=1.0).tried] == [1, 2]
+
+
+def test_exclusive_or_of_three_numbers_is_found_in_merged_levels():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(1500, 5)), columns=list("uvwst"))
+    y = np.where((X["u"] > 0) ^ (X["v"] > 0) ^ (X["w"] > 0), "a", "b")
+    data = alrviz.Dataset.from_arrays(X, y)
+    run = settled(data, "hlr", order="auto", alpha=1.0, discretize="smooth", holdout=0.0)
+    merged = run.encoded.with_merged_levels(6)
+    assert merged.levels.tolist() == [6] * 5
+    assert merged.codes.max() == 5
+    for j in range(5):
+        counts = np.bincount(merged.codes[j], minlength=6)
+        assert counts.min() > 100
+        assert (np.diff(merged.codes[j][np.argsort(run.encoded.codes[j])]) >= 0).all()
+    assert run.recipe.params["order"] == 3
+
+
 @pytest.mark.parametrize("discretize", ["mdl", "mdl-smooth"])
 def test_cuts_of_a_fold_are_learned_without_the_rows_that_judge_it(discretize):
     rng = np.random.default_rng(5)
@@ -152,7 +189,9 @@ def test_an_order_that_one_fold_gives_up_is_told_beside_the_losses_of_its_rows(m
     alpha, losses = run.recipe.params["alpha"], []
     for fold in split_folds(run.encoded.y, FOLDS, 0):
         train, test = fold.train, fold.test
-        fold = Run.of(run.encoded.take(train), alrviz.Recipe("hlr", order=3, alpha=alpha), run.encoded.take(test))
+        fold = Run.on_encoded(
+            run.encoded.take(train), alrviz.Recipe("hlr", order=3, alpha=alpha), run.encoded.take(test)
+        )
         *_, last = fold.steps()
         losses.append(last.extra["heldout_log_loss"])
     assert (every, own) == (pytest.approx(np.mean(losses), rel=5e-3), pytest.approx(losses[0], rel=5e-3))
@@ -164,7 +203,7 @@ def test_an_order_that_one_fold_gives_up_is_told_beside_the_losses_of_its_rows(m
 
 def test_rows_known_as_codes_alone_stay_as_they_are():
     of = prepared(*planted(600))
-    run = Run.on(of, alrviz.Recipe("lr", order="auto", alpha="auto"))
+    run = Run.on_prepared(of, alrviz.Recipe("lr", order="auto", alpha="auto"))
     run.advance()
     assert run.encoded is of.encoded
     assert run.recipe.params["alpha"] == pytest.approx(run.tried[-1]["alpha_1"], rel=1e9)
@@ -270,7 +309,7 @@ def test_rows_that_are_held_out_have_no_part():
     other = alrviz.data.encoded.Encoded(held.codes, 1 - held.y, held.weights, held.levels, held.classes, held.names)
     notes = []
     for own in (held, other):
-        run = Run.on(TrainingData(train, own), alrviz.Recipe("salr", order="auto", keep="auto"))
+        run = Run.on_prepared(TrainingData(train, own), alrviz.Recipe("salr", order="auto", keep="auto"))
         run.advance()
         notes.append((run.notes, run.recipe))
     assert notes[0] == notes[1]

@@ -39,7 +39,7 @@ from tests.fitting.tables import drain, table
 def test_cells_seen_are_exact_where_all_tuples_are_looked_at(order, gaps):
     encoded = table(60, (3, 9, 2, 5, 4), gaps=gaps)
     prepared = TrainingData(encoded, None, None, 1)
-    seen = len(prepared.tables(order, 1.0).seen)
+    seen = len(prepared.tables(order, 1.0).seen_cells)
     assert estimate_seen(encoded, order) == seen
     told = estimate(Recipe("lr", order=order), TableShape(encoded))
     assert told.cells_seen == seen
@@ -53,7 +53,7 @@ def test_cells_seen_are_exact_where_all_tuples_are_looked_at(order, gaps):
 def test_cells_seen_are_estimated_on_wide_tables():
     rng = np.random.default_rng(0)
     encoded = table(400, rng.integers(2, 12, 40), gaps=0.02)
-    seen = len(TrainingData(encoded, None, None, 1).tables(2, 1.0).seen)
+    seen = len(TrainingData(encoded, None, None, 1).tables(2, 1.0).seen_cells)
     assert comb(40, 2) > MAX_COUNTED_TUPLES
     estimate = estimate_seen(encoded, 2)
     assert estimate == pytest.approx(seen, rel=0.1)
@@ -62,7 +62,7 @@ def test_cells_seen_are_estimated_on_wide_tables():
 
 def test_a_few_tuples_with_most_of_the_cells_are_not_overlooked():
     encoded = table(400, [60] * 4 + [2] * 40)
-    seen = len(TrainingData(encoded, None, None, 1).tables(2, 1.0).seen)
+    seen = len(TrainingData(encoded, None, None, 1).tables(2, 1.0).seen_cells)
     assert estimate_seen(encoded, 2) == pytest.approx(seen, rel=0.05)
 
 
@@ -109,7 +109,7 @@ def test_a_list_of_tuples_that_does_not_fit_is_refused_before_it_is_made(columns
         try:
             told = estimate(recipe, TableShape(encoded), max_memory)
             with pytest.raises(MemoryLimitError, match=r"needs about [\d,]+ MiB here and [\d,]+ MiB may be used"):
-                list(Run.of(encoded, recipe, max_memory=max_memory).steps())
+                list(Run.on_encoded(encoded, recipe, max_memory=max_memory).steps())
             assert not traced or tracemalloc.get_traced_memory()[1] < 2**20
         finally:
             tracemalloc.stop()
@@ -241,7 +241,7 @@ def test_an_estimate_compiles_and_times_nothing(family, monkeypatch):
         monkeypatch.setattr(cost_model, name, refuse)
     monkeypatch.setattr(cost_model, "_factor", None)
     encoded = mixed(200, 2, numeric=2) if family == "dlr" else table(60, (3, 9, 2, 5))
-    first = estimate(Recipe(family), shape := TableShape.of(TrainingData(encoded, None, None, 1)), 2**40)
+    first = estimate(Recipe(family), shape := TableShape.from_prepared(TrainingData(encoded, None, None, 1)), 2**40)
     assert first.cost.bytes > 0
     assert estimate(Recipe(family), shape, 2**40) == first
     with pytest.raises(AssertionError, match="times or compiles"):
@@ -261,7 +261,7 @@ def measured(encoded, holdout, recipe, wide=False):
     gc.collect()
     tracemalloc.start()
     try:
-        run = drain(Run.of(encoded, recipe, holdout, n_jobs=1, max_memory=2**40))
+        run = drain(Run.on_encoded(encoded, recipe, holdout, n_jobs=1, max_memory=2**40))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -342,7 +342,7 @@ def test_estimated_bytes_of_dlr_are_those_a_fit_takes(mode, n_classes, numeric):
 @pytest.mark.parametrize(("levels", "order", "n_classes"), [(ADULT, 2, 2), ((12, 9, 14, 8, 10, 7), 3, 3)])
 def test_the_table_that_a_model_scores_rows_with_is_reserved(levels, order, n_classes):
     train, new = (table(10_000, levels, n_classes, seed=seed) for seed in (0, 1))
-    run = drain(Run.of(train, Recipe("lr", order=order, max_iter=2), n_jobs=1))
+    run = drain(Run.on_encoded(train, Recipe("lr", order=order, max_iter=2), n_jobs=1))
     model = run.model
     model.scores(new.codes[:, :10], n_jobs=1)  # finds its cells
     tracemalloc.start()
@@ -417,7 +417,7 @@ def test_what_a_stream_takes_grows_with_threads_only_while_its_tables_are_small(
     def bytes_of(rows: int, n_jobs: int, solver: str = "adagrad") -> int:
         cells = SimpleNamespace(n_rows=rows)
         passes = SimpleNamespace(cells=cells, padded_width=16, n_jobs=n_jobs, n_chunks=37)
-        tables = SimpleNamespace(seen=range(rows), n_classes=10, space=SimpleNamespace(n_tuples=1, order=5))
+        tables = SimpleNamespace(seen_cells=range(rows), n_classes=10, space=SimpleNamespace(n_tuples=1, order=5))
         return estimate_stream(SimpleNamespace(tables=tables, passes=passes), 2**40, solver, 0).cost.bytes
 
     assert bytes_of(1_000, 8) > bytes_of(1_000, 1)

@@ -187,10 +187,10 @@ def test_a_run_is_paused_stepped_replayed_and_looked_at_in_the_past():
 def test_a_run_begins_where_another_ended():
     encoded = mixed(150, 3)
     end = drain(density_run(encoded, alpha=0.3))
-    again = Run.of(encoded, Recipe("dlr", bandwidth="loo", alpha=0.3), n_jobs=1, start=end.model)
+    again = Run.on_encoded(encoded, Recipe("dlr", bandwidth="loo", alpha=0.3), n_jobs=1, start=end.model)
     assert again.advance().objective == pytest.approx(end.trace[-1].objective, rel=1e-12)
     assert len(drain(again).trace) < len(end.trace) / 2
-    other = Run.of(mixed(150, 2), Recipe("dlr", bandwidth="loo"), n_jobs=1, start=end.model)
+    other = Run.on_encoded(mixed(150, 2), Recipe("dlr", bandwidth="loo"), n_jobs=1, start=end.model)
     with pytest.raises(RecipeError, match=r"start is not a model of these 3 columns and 2 classes"):
         other.advance()
 

@@ -126,7 +126,7 @@ def test_what_may_only_be_read_is_not_compiled_for(ready):
     """Arrays out of a memory map, as joblib makes of a model's."""
     encoded = table(60, (3, 2, 4))
     model = drain(run_of(encoded, order=2, max_iter=2)).model
-    for array in (encoded.codes, encoded.y, encoded.weights, encoded.levels, model.phi, model.bias, model.seen):
+    for array in (encoded.codes, encoded.y, encoded.weights, encoded.levels, model.phi, model.bias, model.seen_cells):
         array.flags.writeable = False
     model.scores(encoded.codes)
     drain(run_of(encoded, order=2, max_iter=2))

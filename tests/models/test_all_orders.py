@@ -94,7 +94,7 @@ def test_over_passes_it_is_the_model_in_memory_and_is_saved(tmp_path):
     np.testing.assert_array_equal(run.tables.log_theta, whole.tables.log_theta)
     assert run.trace[0].nll == pytest.approx(whole.trace[0].nll)
     assert run.trace[-1].nll < 0.9 * run.trace[0].nll
-    assert run.estimate.cost.parameters == 2 * (1 + len(run.tables.seen)) == whole.estimate.cost.parameters
+    assert run.estimate.cost.parameters == 2 * (1 + len(run.tables.seen_cells)) == whole.estimate.cost.parameters
     alrviz.save_model(alrviz.estimator_of(run), tmp_path / "m.zip")
     np.testing.assert_array_equal(
         alrviz.load_model(tmp_path / "m.zip").predict_proba(X), alrviz.estimator_of(run).predict_proba(X)

@@ -30,7 +30,7 @@ def test_direct_counts_equal_those_of_a_cover(tuples, lacking, n_jobs, monkeypat
     direct = prepared.tables(tuples, 1.0)
     covered = prepared.covered(tuples)
     told = count_tables(covered.rows, covered.cover, 1.0)
-    for name in ("seen", "counts", "class_counts", "tuple_counts", "cards"):
+    for name in ("seen_cells", "counts", "class_counts", "tuple_counts", "cards"):
         assert np.array_equal(getattr(direct, name), getattr(told, name)), name
     values = np.random.default_rng(1).normal(size=(covered.rows.n_rows, covered.rows.padded_width))
     assert np.allclose(prepared.sums(direct, values), covered.cover.sums(covered.rows, values), rtol=0, atol=1e-12)

@@ -37,7 +37,7 @@ def naive_table(model):
         out[: model.space.n_cells] = [model.unseen.phi[order_of[t]] for t in tuples]
         if not model.unseen.known_only:
             out[model.space.n_cells :] = model.unseen.phi
-    out[model.seen] = model.phi
+    out[model.seen_cells] = model.phi
     return out
 
 
@@ -108,7 +108,7 @@ def test_a_pickle_leaves_the_table_of_look_ups_behind():
     scores = model.scores(codes, 1)
     assert "_lookup" in model.__dict__
     again = pickle.loads(pickle.dumps(model))
-    assert set(again.__dict__) == {"space", "seen", "phi", "bias", "unseen", "blocks"}
+    assert set(again.__dict__) == {"space", "seen_cells", "phi", "bias", "unseen", "blocks"}
     assert np.array_equal(again.scores(codes, 1), scores)
 
 

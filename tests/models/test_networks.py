@@ -73,7 +73,7 @@ def test_many_rows_are_scored_parent_by_parent(dtype, monkeypatch):
     encoded = table(300, (3, 40, 2, 50, 3), 7, dtype=dtype, seed=9)
     model = AverageModel(counted(encoded, 2), counted(encoded, 3), network(encoded, naive(5)))
     codes = np.random.default_rng(0).integers(0, encoded.levels[:, None] + 1, (5, 3000)).astype(dtype)
-    groups = averages._ColumnGroups.of(codes, encoded.levels)
+    groups = averages._ColumnGroups.from_codes(codes, encoded.levels)
     assert not model._is_faster_by_parent(10, groups)
     assert model._is_faster_by_parent(3000, groups)
     whole = model.scores(codes, 1)
@@ -103,7 +103,7 @@ def test_naive_bayes_is_kdb_without_parents_and_anje_of_order_one():
     encoded = table(100, (3, 4, 2, 5), weights="fractions", seed=6)
     tables, codes = counted(encoded, 1), new_rows(encoded)
     codes = np.where(codes < encoded.levels[:, None], codes, 0).astype(np.uint16)
-    anje = LinearModel(tables.space, tables.seen, anje_phi(tables)[:-1], tables.log_pi).scores(codes)
+    anje = LinearModel(tables.space, tables.seen_cells, anje_phi(tables)[:-1], tables.log_pi).scores(codes)
     for structure in (naive(4), kdb(np.arange(4.0), np.ones((4, 4)), 0)):
         np.testing.assert_allclose(network(encoded, structure).scores(codes), anje, rtol=1e-12)
 

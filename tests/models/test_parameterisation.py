@@ -84,7 +84,7 @@ SHARES = ["cell-class", "cell", "tuple", "all"]
 @pytest.mark.parametrize("share", SHARES)
 def test_free_weights_are_those_of_the_formula(tables, share):
     """The number of each free weight, computed once more cell by cell."""
-    number, cells = free_weight_numbers(tables, share), len(tables.seen)
+    number, cells = free_weight_numbers(tables, share), len(tables.seen_cells)
     if share == "cell-class":
         assert number is None
         return

@@ -128,7 +128,7 @@ def test_merging_changes_nothing_that_is_summed(recipe, order):
     assert (rows, held_rows) == (200, 200)
     assert fewer < 160
     assert held_fewer < 160
-    assert np.array_equal(one.seen, other.seen)
+    assert np.array_equal(one.seen_cells, other.seen_cells)
     assert np.array_equal(one.cards, other.cards)
     np.testing.assert_allclose(other.counts, one.counts, rtol=1e-13, atol=1e-14)
     np.testing.assert_allclose(other.tuple_counts, one.tuple_counts, rtol=1e-13)

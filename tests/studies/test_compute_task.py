@@ -97,7 +97,7 @@ ONE = [Recipe("lr", order=1, alpha=1.0)]
 def test_a_stop_ends_the_cell_under_way(made):
     study, stop = made(), StopToken()
     stop.stop()
-    task, table = study.tasks[0], SentTable.of(study.dataset)
+    task, table = study.tasks[0], SentTable.from_dataset(study.dataset)
     with pytest.raises(Stopped):
         compute_task.COMPUTE[task.kind](task, table, stop)
     found = compute_task.compute(task, table, stop)

@@ -310,7 +310,7 @@ def test_a_run_is_judged_on_the_rows_that_it_held_out():
 def test_rows_left_out_in_turn_are_judged_as_the_study_did():
     study = alrviz.choose_order(alrviz.load_demo("monks-1"), orders=(0, 1, 2), repeats=2, folds=3, n_jobs=1)
     found = out_of_fold(study, 1)
-    table = SentTable.of(study.dataset)
+    table = SentTable.from_dataset(study.dataset)
     tasks = [task for task in study.tasks if task.racer == 1 and task.split.repeat == 0]
     rows = [compute(task, table).rows[0] for task in tasks]
     assert len(found.y) == study.dataset.n_rows
@@ -375,7 +375,7 @@ def test_a_run_over_batches_is_taken_apart_and_reported_by_some_of_its_rows(tmp_
     found = alrviz.interactions(run)
     assert found.encoded.n_rows == 150
     assert found.has_heldout
-    assert re.search(r"Measured on 150 of \d+ training rows, drawn at random\.$", found.sentence())
+    assert re.search(r"Measured on 150 of \d+ training rows, drawn at random\.$", found.verdict().detail)
     scores = found.pure.scores(found.encoded.codes)
     own = run.model.scores(found.encoded.codes)
     np.testing.assert_allclose(scores, own - own.mean(axis=1, keepdims=True), atol=1e-10)

@@ -26,7 +26,7 @@ def empty(monkeypatch):
 
 
 def test_a_worker_asks_for_a_table_once(empty):
-    sent = TableTransfer.of(small().dataset)
+    sent = TableTransfer.from_dataset(small().dataset)
     with pytest.raises(TableMissing):
         sent.without_content.unpack()
     assert len(sent.unpack().X) == 200
@@ -34,7 +34,7 @@ def test_a_worker_asks_for_a_table_once(empty):
 
 
 def test_threads_of_a_worker_may_open_more_tables_than_it_keeps(empty, monkeypatch):
-    sent = [TableTransfer(str(k), TableTransfer.of(small(rows=50).dataset).content) for k in range(8)]
+    sent = [TableTransfer(str(k), TableTransfer.from_dataset(small(rows=50).dataset).content) for k in range(8)]
     failed = []
 
     def opens(k):
@@ -87,7 +87,7 @@ def test_a_process_that_cannot_start_is_tried_once(monkeypatch):
     monkeypatch.setattr(workers, "_idle", deque())
     monkeypatch.setattr("joblib.externals.loky.ProcessPoolExecutor", Broken)
     study = small(RECIPES[:1], rounds=1)
-    slot = workers._Process({key: TableTransfer.of(dataset) for key, dataset in study.datasets.items()})
+    slot = workers._Process({key: TableTransfer.from_dataset(dataset) for key, dataset in study.datasets.items()})
     assert slot.compute(study.tasks[0]).failed
     assert len(attempts) == 1
 
@@ -114,7 +114,7 @@ def test_this_process_computes_until_another_has_done_a_task(monkeypatch):
 
 
 def test_shipments_without_their_content_are_small():
-    sent = TableTransfer.of(small().dataset)
+    sent = TableTransfer.from_dataset(small().dataset)
     assert len(pickle.dumps(sent.without_content)) < 500 < len(pickle.dumps(sent))
 
 

@@ -47,7 +47,9 @@ def with_number(params: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def with_folds(fit: Estimate, recipe: "FitSettings", shape: TableShape) -> Estimate:
-    """Return the estimate of a fit together with its folds, which are in memory beside it while alphas are searched."""
+    """Return the estimate of a fit of `recipe` together with its folds, which are in memory beside it during the
+    search.
+    """
     encoded = shape.encoded
     if recipe.params.get("alpha") != AUTO or fit.refused:
         return fit
@@ -79,10 +81,11 @@ def tuned(problem: FitProblem, request: FitRequest) -> FitProblem:
 def best_on_folds(
     request: FitRequest, on_trial: Callable[[dict[str, float]], None], goal: Candidate | None = None
 ) -> Candidate | None:
-    """Evaluate a recipe on its folds, at its best alphas with alpha="auto"; return the losses row by row, None if there
-    are too few rows to hold some out.
+    """Evaluate a recipe on its folds, at its best alphas with alpha="auto"; return the candidate with its losses by
+    row.
 
-    `on_trial` is called with each trial. Once the first fold is not below the `goal`, the others may be skipped.
+    None if there are too few rows to hold some out. `on_trial` is called with each trial. Once the first fold is not
+    below the `goal`, the others may be skipped.
     """
 
     def report_candidate(candidate: Candidate) -> None:
@@ -129,7 +132,9 @@ def _n_alphas(recipe: "FitSettings") -> int:
 
 
 def _to_tune(request: FitRequest, merge: bool = True) -> Iterator[SlopedFold]:
-    """Yield folds on which alphas are tried: by Gram matrices where these are faster."""
+    """Yield folds on which alphas are tried: by Gram matrices where these are faster; merge: whether equal rows are
+    merged.
+    """
     if not uses_gram_matrix(request.recipe, request.prepared.encoded):
         yield from (_fold(problem, problem.fit.w0) for problem in _folds(request, merge))
         return
@@ -226,7 +231,9 @@ def _folds(request: FitRequest, merge: bool) -> Iterator[FitProblem]:
     fixed_alpha_recipe = recipe.replace(**with_number(recipe.params))
     for training, validation in _splits(request):
         fold_data = TrainingData(training, validation, prepared.encoder, prepared.n_jobs, merge)
-        require_memory(estimate(fixed_alpha_recipe, TableShape.of(fold_data, request.stop), request.max_memory))
+        require_memory(
+            estimate(fixed_alpha_recipe, TableShape.from_prepared(fold_data, request.stop), request.max_memory)
+        )
         yield recipe.definition.make(
             replace(
                 request, prepared=fold_data, recipe=fixed_alpha_recipe, params=with_number(request.params),

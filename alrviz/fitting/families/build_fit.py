@@ -134,8 +134,8 @@ def assemble_stream(
 ) -> Fit:  # fmt: skip
     """Return the fit of `params` to a stream that was counted in `spent` passes.
 
-    Step lengths and learners are chosen on `trial` and `sample`; see `StreamObjective`. Given a start model, or no
-    steps to take, the fit does not begin with a fit to the sample.
+    Step lengths and learners are chosen on `trial` and `sample`; see `StreamObjective`. `seed` draws the order of rows.
+    Given a start model, or no steps to take, the fit does not begin with a fit to the sample.
     """
     complete_params = {**_NO_STEPS, **params}
     parameterisation, unseen_weights, w0 = _weights(
@@ -167,15 +167,20 @@ def assemble_stream(
 
 
 def stream_solver(name: str, memory: int, seed: int) -> Solver:
-    """Return the learner of that name, which is not "auto"."""
+    """Return the learner of that name, which is not "auto".
+
+    memory: number of corrections of L-BFGS; seed: of the order of rows.
+    """
     if name in ("tron", "lbfgs"):
         return FullPasses(Tron(memory, _MAX_ETA) if name == "tron" else LBFGS(memory))
     return StreamAdaGrad(seed, name == "averaged")
 
 
 def chosen_learner(objective: StreamObjective, w0: Floats, memory: int, seed: int) -> tuple[str, str, Solver]:
-    """Return the name that "auto" chooses, why, and the learner, after fits to the sample from `w0` (S + 1, C) if it
-    has enough rows of each class.
+    """Return the learner that "auto" chooses: its name, the reason, and the solver.
+
+    It is chosen by fits to the sample from `w0` (S + 1, C), if that has enough rows of each class. memory, seed: as in
+    `stream_solver`.
     """
     sample = objective.sample
     class_counts, training = objective.parameterisation.tables.class_counts, sample.training
@@ -220,7 +225,10 @@ _STREAM_SETTINGS: Mapping[str, tuple[object, ...]] = {
 
 
 def weights_of(tables: Tables, params: Mapping[str, Any], seed: int) -> tuple[Parameterisation, Floats]:
-    """Return how weights, one for each cell and class, become phi, and the start (S + 1, C)."""
+    """Return the parameterisation by which weights, one for each cell and class, become phi, and the start (S + 1, C).
+
+    params: a complete recipe's; seed: of a random start.
+    """
     complete_params = {**_NO_STEPS, **params, "share": "cell-class"}
     parameterisation, _, w0 = _weights(tables, _METRICS[complete_params["scale"]], complete_params, seed)
     return parameterisation, w0
@@ -229,7 +237,10 @@ def weights_of(tables: Tables, params: Mapping[str, Any], seed: int) -> tuple[Pa
 def _weights(
     tables: Tables, name: str, params: Mapping[str, Any], seed: int, chains: NDArray[np.int64] | None = None
 ) -> tuple[Parameterisation, Unseen | None, Floats]:
-    """Return how weights become phi, what unseen cells add, and the start."""
+    """Return the parameterisation of `share` in params, phi of unseen cells (None for 0), and the start, shaped as w.
+
+    name: the parameterisation's kind; seed: of a random start; chains (a,): numbers of smooth levels of each column.
+    """
     start_model = _MODELS[params["start"]]
     fallback = params["center"] if params["alpha"] else start_model
     m_estimate = params["unseen"] == "m-estimate"

@@ -26,7 +26,7 @@ from alrviz.fitting.families.param import Param, in_digits
 from alrviz.fitting.families.selection_rows import (
     InMemory,
     OverPasses,
-    first_rows,
+    first_training_rows,
     sample_trial,
     step_trial,
     test_part,
@@ -97,7 +97,7 @@ class CellFamily(Family):
             cls.streams = False
 
     def chooses_tuples(self, params: Mapping[str, Any]) -> bool:
-        """Return whether its models have only some of `all_tuples`."""
+        """Return whether models with these parameters have only some of `all_tuples`."""
         return type(self).tuples is not CellFamily.tuples
 
     def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> Sequence[int | AllOrders]:
@@ -106,20 +106,30 @@ class CellFamily(Family):
         return (self.all_tuples(params),) if order != "auto" and order <= n_columns else ()
 
     def all_tuples(self, params: Mapping[str, Any]) -> int | AllOrders:
-        """Return the tuples of the model, or those that it selects from."""
+        """Return the tuples of a model with these parameters, or those that it selects from."""
         return int(params["order"])
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-        """Return the estimate of a fit from its cells, counted or sampled, including the folds that choose alpha."""
+        """Return the estimate of fitting `recipe` from its cells, counted or sampled, including the folds that choose
+        alpha.
+
+        max_memory: bytes that may be used; None for half of the free memory.
+        """
         return with_folds(estimate_cells(recipe, shape, max_memory), recipe, shape)
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
-        """Compile the passes of a fit; return the seconds it took. wide: for keys of 32 bits, else of 16."""
+        """Compile the passes of a fit of `recipe` to n_classes classes; return the seconds it took.
+
+        wide: for keys of 32 bits, else of 16.
+        """
         return warm_fit(recipe, n_classes, wide)
 
     def warm_for(self, recipe: "FitSettings", prepared: "TrainingData", stop: StopToken = NEVER) -> float:
-        """Compile the passes; keys have 32 bits if a block of the plan has so many joint values."""
-        wide = prepared.plan(self.all_tuples(recipe.params), stop).largest > 2**16
+        """Compile the passes of a fit of `recipe` to prepared rows; return the seconds it took.
+
+        Keys have 32 bits if a block of the plan has over 65,536 joint values.
+        """
+        wide = prepared.plan(self.all_tuples(recipe.params), stop).max_joint > 2**16
         return self.warm(recipe, prepared.encoded.n_classes, wide)
 
     def make(self, request: FitRequest) -> FitProblem:
@@ -161,7 +171,7 @@ class CellFamily(Family):
 
         @lru_cache(maxsize=1)  # selecting tuples counts the chosen ones, which the fit needs again
         def count(tuples: Tuples, choosing: bool = False) -> StreamedCounts:
-            n_rows, sample = cache.n_rows("train"), partial(first_rows, coded)
+            n_rows, sample = cache.n_rows("train"), partial(first_training_rows, coded)
             require_memory(estimate_counting(tuples, n_rows, n_classes, coded.levels, request.allowed, sample, stop))
             chunks = request.chunks(n_validation if choosing or request.choosing else 0)
             request.used.append(chunks)
@@ -170,7 +180,7 @@ class CellFamily(Family):
             )
 
         heldout_rows = validation_part(cache, n_classes) if request.choosing else test_part(cache, n_classes)
-        first_chunk = first_rows(coded, n_validation if request.choosing else 0)
+        first_chunk = first_training_rows(coded, n_validation if request.choosing else 0)
         trial, sample = step_trial(first_chunk), sample_trial(first_chunk)
         streamed = count(self.tuples(OverPasses(count, trial, sample, request), params, len(coded.levels)))
         estimate = estimate_stream(streamed, request.allowed, params.get("solver", "none"), sample.training.n_rows)
@@ -188,7 +198,10 @@ class CellFamily(Family):
         return FitProblem(fit, heldout_rows, baseline, streamed.tables, compiled), estimate
 
     def tuples(self, rows: SelectionRows, params: Mapping[str, Any], n_columns: int) -> Tuples:
-        """Return the tuples of the model; a family that selects them overrides this, and scores them on the rows."""
+        """Return the tuples of the model, of the n_columns columns of `rows`.
+
+        A family that selects tuples overrides this, and scores them on the rows.
+        """
         return self.all_tuples(params)
 
     def objective_key(self, recipe: "FitSettings") -> Hashable:
@@ -218,7 +231,7 @@ class CellFamily(Family):
         return (*common_key, alpha_key, *toward, *penalty_key)
 
     def _cells_key(self, params: Mapping[str, Any]) -> tuple[Hashable, ...]:
-        """Return a key that is equal for the cells of the same tuples."""
+        """Return a key that is equal for parameters under which a model has the same cells."""
         all_tuples = self.all_tuples(params)
         if not self.chooses_tuples(params):
             return (all_tuples,)
@@ -398,7 +411,7 @@ _SMOOTH_SETTINGS: Mapping[str, tuple[object, ...]] = {
 
 
 def toward(params: Mapping[str, Any]) -> str:
-    """Return the penalty's center in words, "" for 0."""
+    """Return the center of the penalty of `params` in words, "" for 0."""
     return "" if params["center"] == 0 else f" toward {center_name(params['center'])}"
 
 

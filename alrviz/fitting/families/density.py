@@ -137,7 +137,10 @@ class DLR(Family):
         return (self.name, *(recipe.params[name] for name in names), *rows_key(recipe))
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-        """Estimate from the shape of the table: every column counts as a feature."""
+        """Estimate a fit of `recipe` from the shape of the table: every column counts as a feature.
+
+        max_memory: bytes that may be used; None for half of the free memory.
+        """
         encoded, n_heldout = shape.encoded, shape.n_heldout
         n_columns, n_numeric, n_rows = encoded.n_columns, len(encoded.numeric), encoded.n_rows
         n_values = 1 if encoded.n_classes == 2 else encoded.n_classes
@@ -155,7 +158,7 @@ class DLR(Family):
         return estimate_by_formula(cost, choice, "features", shape, max_memory)
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
-        """Compile the kernels of densities."""
+        """Compile the kernels of densities for n_classes classes; return the seconds it took. `wide` has no effect."""
         return warm_density(n_classes)
 
     def make(self, request: FitRequest) -> FitProblem:
@@ -177,7 +180,7 @@ class DLR(Family):
 
 
 def reference_seconds(encoded: "Encoded", recipe: "FitSettings") -> float:
-    """Return the estimated seconds of one pass over the training rows on one thread of the reference machine.
+    """Return the estimated seconds of one pass of a recipe over encoded rows on one thread of the reference machine.
 
     `calibrate` turns them into this machine's.
     """
@@ -238,11 +241,11 @@ def assemble_density(
 
 
 def non_voting_rows(encoded: "Encoded", n_jobs: int | None, class_weight: Any = None) -> DensityRows:
-    """Return rows without votes, to compute losses on."""
+    """Return encoded rows without votes, to compute losses on, with class weights multiplied in."""
     rows = Rows(encoded.y, encoded.weights, encoded.n_classes, n_jobs=n_jobs)
     return DensityRows(class_weighted(rows, class_weight, encoded.classes), *parts_of(encoded))
 
 
 def feature_columns(encoded: "Encoded", features: DensityVotes) -> np.ndarray:
-    """Return the column number of each feature (D,)."""
+    """Return the column number in the encoded table of each feature (D,)."""
     return np.concatenate([encoded.numeric[features.numeric], categorical_columns(encoded)[features.categorical]])

@@ -200,26 +200,31 @@ class Family:
     # ---- a fit ---------------------------------------------------------------------------------------------------
 
     def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> "Sequence[int | AllOrders]":
-        """Return the tuples whose cells a fit counts, as far as they are known before the rows are looked at."""
+        """Return the tuples of n_columns columns whose cells a fit counts, as far as they are known without the
+        rows.
+        """
         return ()
 
     def estimate(self, recipe: "FitSettings", shape: "TableShape", max_memory: int | None = None) -> "Estimate":
-        """Return the cost of a fit of a recipe of this family; max_memory: bytes, None for half of the free memory."""
+        """Return the estimate of fitting `recipe` to a table of this shape.
+
+        max_memory: bytes that may be used; None for half of the free memory.
+        """
         raise NotImplementedError
 
     def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
-        """Return about how many seconds a fit without steps takes."""
+        """Return about how many seconds a fit without steps takes to so many rows, columns and classes."""
         return BASE_SECONDS + _SECONDS_PER_COLUMN_PAIR * rows * columns**2
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
-        """Compile the kernels of a fit; return the seconds, 0.0 if they were compiled.
+        """Compile the kernels of a fit of `recipe` to n_classes classes; return the seconds, 0.0 if they were compiled.
 
         wide: for codes and keys of 32 bits, else of 16.
         """
         return 0.0
 
     def warm_for(self, recipe: "FitSettings", prepared: "TrainingData", stop: StopToken = NEVER) -> float:
-        """Compile the kernels of a fit to these rows; return the seconds (0.0 if they were compiled)."""
+        """Compile the kernels of a fit of `recipe` to prepared rows; return the seconds (0.0 if they were compiled)."""
         return self.warm(recipe, prepared.encoded.n_classes, prepared.wide)
 
     def make(self, request: FitRequest) -> FitProblem:
@@ -227,7 +232,10 @@ class Family:
         raise NotImplementedError
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
-        """Raise `RecipeError` for settings that a fit to batches of rows does not support, before anything is read."""
+        """Raise `RecipeError` for parameters that a fit to batches of rows of n_columns columns does not support.
+
+        It is called before anything is read.
+        """
 
     def make_stream(self, request: StreamRequest) -> tuple[FitProblem, "Estimate"]:
         """Return the fit of the recipe to a table read in batches, and its estimate; only for families that stream."""

@@ -71,7 +71,9 @@ class Networks(Family):
     choice: ClassVar[SolverChoice] = SolverChoice("none", 0, "nothing is fitted: the tables are counted", 0)
 
     def highest_order(self, params: Mapping[str, Any], n_columns: int) -> int:
-        """Return the highest order of the tables that the structure, or ande, needs: 2 if pairs are counted."""
+        """Return the highest order of the tables that the structure, or ande, needs of n_columns columns: 2 if pairs
+        are counted.
+        """
         return 2 if self.n_parents(params) and n_columns > 1 else 1
 
     def n_parents(self, params: Mapping[str, Any]) -> int:
@@ -100,15 +102,18 @@ class Networks(Family):
         return LearnedNetwork(counts, counts.model())
 
     def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> range:
-        """Return the orders of the tuples that are counted: 1 up to the highest order."""
+        """Return the orders of the tuples of n_columns columns that are counted: 1 up to the highest order."""
         return range(1, self.highest_order(params, n_columns) + 1)
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
-        """Compile counting and scoring of networks."""
+        """Compile counting and scoring of networks; return the seconds it took. wide: for codes of 32 bits too."""
         return warm_networks(wide)
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-        """Estimate the counting of tables, then the network."""
+        """Estimate a fit of `recipe` to a table of this shape: the counting of tables, then the network.
+
+        max_memory: bytes that may be used; None for half of the free memory.
+        """
         params = recipe.params
         counting = recipe.replace(family="anje", order=self.highest_order(params, shape.encoded.n_columns))
         tables = estimate_cells(counting, replace(shape, prepared=None, covers=False), max_memory)
@@ -133,7 +138,7 @@ class Networks(Family):
         return Cost(n_classes * (1 + sum(cells_by_column)), max(tables.cost.bytes, needed_bytes), seconds)
 
     def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
-        """Return for each column the maximum number of cells that it has together with its parents."""
+        """Return for each column of encoded rows the maximum number of cells that it has together with its parents."""
         descending = np.sort(encoded.levels)[::-1].tolist()
         result = []
         for n_levels in encoded.levels.tolist():
@@ -187,7 +192,9 @@ class KDB(Networks):
         return int(params["k"])
 
     def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
-        """Return columns by mutual information with the class, each with the k earlier ones of most conditional
+        """Return KDB's structure, found on the training rows.
+
+        Columns are ordered by mutual information with the class; each has the k earlier ones of most conditional
         information.
         """
         a = prepared.encoded.n_columns
@@ -199,7 +206,10 @@ class KDB(Networks):
         return kdb(information, conditional_information(prepared.tables(2, params["smoothing"], stop)), params["k"])
 
     def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> LearnedNetwork:
-        """Return the network of a structure, or of the best number of parents and columns if it is selective."""
+        """Return the network of `structure`, or of the best number of its parents and columns if `selective`.
+
+        rows: the arguments of `count_network` after the structure.
+        """
         if not params["selective"]:
             return super().count(structure, rows, params)
         counts, rmse = select_network(structure, *rows)

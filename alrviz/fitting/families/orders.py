@@ -54,8 +54,9 @@ class HierarchicalFamily(WeightedFamily):
         return self.chooses_tuples(params)
 
     def tuples(self, rows: SelectionRows, params: Mapping[str, Any], n_columns: int) -> Tuples:
-        """Return all tuples; or single columns, and of each higher order those with the highest predicted gain over the
-        model of those kept so far.
+        """Return all tuples of 1 to n columns; or single columns, and of each higher order the best tuples.
+
+        These have the highest predicted gain over the model of those kept so far.
         """
         all_tuples = self.all_tuples(params)
         if not self.chooses_tuples(params):
@@ -76,7 +77,10 @@ class HierarchicalFamily(WeightedFamily):
         return chosen_tuples
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-        """Estimate from cells; with `keep` at the order that takes most."""
+        """Estimate a fit of `recipe` from cells; with `keep` at the order that takes most.
+
+        max_memory: bytes that may be used; None for half of the free memory.
+        """
         keep, order, columns = recipe.params["keep"], known_order(recipe), shape.encoded.n_columns
         if keep == 1.0 or order == 1:
             return super().estimate(recipe, shape, max_memory)

@@ -62,7 +62,7 @@ class Param:
         return replace(self, default=values[0], choices={value: self.choices[value] for value in values})
 
     def check(self, name: str, value: Any) -> Any:
-        """Return `value` in its plain form; raise `RecipeError` with what was expected."""
+        """Return `value` in its plain form; raise `RecipeError` with the setting's `name` and what was expected."""
         if self.parse is not None and isinstance(value, Mapping):
             return self.parse(value)
         if self.choices:
@@ -79,7 +79,7 @@ class Param:
             return value
         is_sequence = isinstance(value, Sequence) and not isinstance(value, str)
         if self.each and (is_sequence or (isinstance(value, np.ndarray) and value.ndim == 1)):
-            return self._numbers(name, value)
+            return self._numbers_by_order(name, value)
         return self._number(name, value)
 
     def text(self, value: Any) -> str:
@@ -94,8 +94,10 @@ class Param:
             return self.default
         return int(number) if self.integer else number
 
-    def _numbers(self, name: str, values: Sequence[Any] | np.ndarray) -> tuple[float, ...] | float:
-        """Return a number for each order; 0.0 if all are 0."""
+    def _numbers_by_order(self, name: str, values: Sequence[Any] | np.ndarray) -> tuple[float, ...] | float:
+        """Return `values`, one for each order, as numbers within the limits; 0.0 if all are 0. `RecipeError` names
+        `name`.
+        """
 
         def order_alpha(k: int, value: Any) -> float:
             leaves_out = isinstance(value, str | Real) and value in (math.inf, "inf")  # JSON has no infinite number
@@ -133,7 +135,7 @@ class Param:
 
 
 def in_digits(value: Any) -> str:
-    """Return a number, or numbers, with few digits; a word as it is.
+    """Return a value as text: a number, or numbers, with few digits; a word as it is.
 
     >>> in_digits((0.1, 1.0)), in_digits(0.3), in_digits("cv")
     ('0.1, 1', '0.3', 'cv')

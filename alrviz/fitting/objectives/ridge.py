@@ -83,12 +83,12 @@ class FitObjective(ABC):
         raise NotImplementedError
 
     def monitored(self, point: Any) -> float:
-        """Return the value whose decrease over the last steps tells whether to go on."""
+        """Return the value at a point whose decrease over the last steps tells whether to go on."""
         value: float = point.objective
         return value
 
     def criterion(self, point: Any) -> float:
-        """Return a measure that is small at the optimum: the largest slope per row."""
+        """Return a measure of a point that is small at the optimum: the largest slope per row."""
         return float(np.abs(point.gradient).max(initial=0.0)) / self.total
 
     def release(self, point: Any) -> None:  # noqa: B027 - most objectives have none to free
@@ -172,7 +172,9 @@ class Objective(FitObjective):
         return np.zeros_like(self.center) if self._q is None else self._q
 
     def _penalised(self, w: Floats, z: Floats, sums: Sums, gradient: Floats) -> Point:
-        """Return the point at `w`, with the penalty added to the loss and to its gradient."""
+        """Return the point at `w` with scores z (N, W) and `sums` over rows: the penalty is added to the loss and its
+        gradient.
+        """
         penalty = 0.0
         if self._q is not None:
             penalty = 0.5 * add_ridge_gradient(gradient, self._q, w, self.center, self.n_jobs)
@@ -194,7 +196,9 @@ class ScoredObjective(Objective):
 
     @abstractmethod
     def change(self, direction: Floats) -> Floats:
-        """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
+        """Return the change of the scores (N, W) by a `direction` of the weights, shaped as w; pads 0: one forward
+        pass.
+        """
 
     @abstractmethod
     def slopes(self, residual: Floats) -> Floats:
@@ -214,7 +218,7 @@ class ScoredObjective(Objective):
         return product
 
     def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> "LineObjective":
-        """Return the line through `point` along `direction`, shaped as w: one forward pass."""
+        """Return the line through `point` along `direction`, shaped as w: one forward pass. `guess` is not used."""
         return LineObjective(self, point, direction, self.change(direction))
 
     def point_on(self, line: "LineObjective", t: float) -> Point:

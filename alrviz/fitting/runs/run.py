@@ -35,7 +35,7 @@ from alrviz.fitting.families.alpha_folds import AUTO, first_weights
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.family import FitProblem, FitRequest, StreamRequest
 from alrviz.fitting.families.param import in_digits
-from alrviz.fitting.families.selection_rows import MAX_LEARNER_ROWS, first_rows
+from alrviz.fitting.families.selection_rows import MAX_LEARNER_ROWS, first_training_rows
 from alrviz.fitting.prepare import TrainingData, prepare, require_learnable
 from alrviz.fitting.recipe import Recipe, require_recipe
 from alrviz.fitting.runs.pass_checkpoint import ROWS, PassCheckpoint
@@ -178,7 +178,7 @@ class Run(RunAttributes, Job[Step]):
         self._snapshots = Snapshots(MAX_SNAPSHOT_BYTES // (4 if isinstance(dataset, Stream) else 1))
 
     @classmethod
-    def of(
+    def on_encoded(
         cls,
         encoded: "Encoded",
         recipe: Recipe,
@@ -189,12 +189,15 @@ class Run(RunAttributes, Job[Step]):
         start: LinearModel | None = None,
         on_step: Callable[[Step], object] | None = None,
     ) -> "Run":
-        """Return a run on rows that are already encoded; the recipe's split and discretisation are not used."""
+        """Return a run on rows that are already encoded; the recipe's split and discretisation are not used.
+
+        holdout: encoded held-out rows, or None. The other arguments are those of `Run`.
+        """
         prepared = TrainingData(encoded, holdout, None, n_jobs)
-        return cls.on(prepared, recipe, max_memory=max_memory, start=start, on_step=on_step)
+        return cls.on_prepared(prepared, recipe, max_memory=max_memory, start=start, on_step=on_step)
 
     @classmethod
-    def on(
+    def on_prepared(
         cls,
         prepared: TrainingData,
         recipe: Recipe,
@@ -208,7 +211,7 @@ class Run(RunAttributes, Job[Step]):
         """Return a run on prepared rows, sharing their covers and counts with other runs.
 
         `encode` returns the same rows encoded as another recipe says; None if only codes are known, which then serve
-        every order that is tried (order="auto").
+        every order that is tried (order="auto"). The other arguments are those of `Run`.
         """
         run = cls(
             None, recipe, n_jobs=prepared.n_jobs, max_memory=max_memory, start=start, on_step=on_step, on_trial=on_trial
@@ -283,7 +286,7 @@ class Run(RunAttributes, Job[Step]):
         max_memory = self.estimate.allowed if self.estimate else self._max_memory
         limits: dict[str, Any] = {"n_jobs": self._n_jobs, "max_memory": max_memory, "start": self._start}
         if self.dataset is None and self._prepared is not None:
-            replayed = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
+            replayed = Run.on_encoded(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
         else:
             replayed = Run(self.dataset, self.recipe, scheduler=self._scheduler, **limits)
         # the recipe has the chosen values already
@@ -388,7 +391,7 @@ class Run(RunAttributes, Job[Step]):
         )
 
     def _step_of(self, state: SolverState, extra: dict[str, float]) -> Step:
-        """Return the step of a state, with its additional values."""
+        """Return the step of a state; extra: further values by name."""
         point = state.point
         return Step(
             index=state.index,
@@ -446,7 +449,7 @@ class Run(RunAttributes, Job[Step]):
         self.activity = "estimating"
         cost = self.estimate
         if cost is None or cost.refused or cost.cost.bytes > allowed_bytes(self._max_memory):
-            self.estimate = cost = estimate(recipe, TableShape.of(prepared, stop), self._max_memory)
+            self.estimate = cost = estimate(recipe, TableShape.from_prepared(prepared, stop), self._max_memory)
         require_memory(cost)
         params = _with_solver(recipe, cost)
         request = FitRequest(prepared, recipe, params, self._report, stop, self._levels.append, self._max_memory)
@@ -484,7 +487,7 @@ class Run(RunAttributes, Job[Step]):
         )  # fmt: skip
         trial = replace(request, on_level=lambda level: None, choosing=True)
         if AUTO in (self.recipe.params.get("order"), self.recipe.params.get("alpha")):
-            rows = first_rows(self.coded)
+            rows = first_training_rows(self.coded)
             rows = rows.take(np.arange(min(rows.n_rows, MAX_LEARNER_ROWS)))
             self._choose_order(TrainingData(rows, None, None, self._n_jobs), sampled=True)
         self._choose_keep(lambda candidate: candidate.definition.make_stream(replace(trial, recipe=candidate))[0])
@@ -496,8 +499,9 @@ class Run(RunAttributes, Job[Step]):
         return problem
 
     def _choose_order(self, prepared: TrainingData, sampled: bool = False) -> TrainingData:
-        """Choose the order on the training rows, or on a sample of a table read in batches; return the rows in its
-        cuts.
+        """Choose the order on prepared training rows; return the rows in the cuts of that order.
+
+        sampled: whether the rows are a sample of a table read in batches.
         """
 
         def on_trial(trial: Mapping[str, float]) -> None:
@@ -534,7 +538,7 @@ class Run(RunAttributes, Job[Step]):
     def _without_validation(self, prepared: TrainingData, recipe: Recipe) -> FitProblem:
         """Return the fit of a recipe to the training rows without D_CV."""
         data = prepared.validation(recipe.seed, self.token)
-        cost = estimate(recipe, TableShape.of(data, self.token), self._max_memory)
+        cost = estimate(recipe, TableShape.from_prepared(data, self.token), self._max_memory)
         require_memory(cost)
         return recipe.definition.make(
             FitRequest(data, recipe, _with_solver(recipe, cost), lambda status: None, self.token)

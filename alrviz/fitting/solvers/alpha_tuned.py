@@ -71,7 +71,9 @@ class AlphaFold:
         return self.heldout.weights
 
     def evaluate(self, value: Floats, stop: StopToken, close: bool = False) -> tuple[Floats, float]:
-        """Fit with FINAL_TOL if `close`; see `Fold`."""
+        """Fit at these alphas, value (G,), from the nearest weights fitted before, with FINAL_TOL if `close`; see
+        `Fold`.
+        """
         objective, weights_by_alpha, alpha = self.objective, self.ends, value
         nearest_alpha = min(weights_by_alpha, key=lambda end: float(np.sum(np.log(end / alpha) ** 2)), default=None)
         objective.penalise(tuple(alpha.tolist()) if len(alpha) > 1 else float(alpha[0]))
@@ -136,7 +138,7 @@ class RowFold:
     _last: tuple[Floats, GramMatrices, Floats] | None = None  # alphas, the combined matrix, p (C, m)
 
     def evaluate(self, value: Floats, stop: StopToken, close: bool = False) -> tuple[Floats, float]:
-        """Fit to GRAM_TOL, whatever `close`; see `Fold`."""
+        """Fit at these alphas, value (G,), to GRAM_TOL, whatever `close`; see `Fold`."""
         fit = self.fit
         _, products = fit.fit(value.tolist(), GRAM_TOL)
         matrix = combine_orders(self.by_order, value.tolist())
@@ -212,7 +214,7 @@ class AlphaTuned(Solver):
     first: Callable[[Sequence[float]], Floats | None] = lambda alpha: None
 
     def init(self, objective: "LinearObjective", w0: Floats) -> SolverState:
-        """Return the state at the start point."""
+        """Return the state at the start point w0, shaped as the objective's weights."""
         return replace(self.solver.init(objective, w0), carry=Searching(self.trials()))
 
     def trials(self) -> Search:
@@ -221,7 +223,9 @@ class AlphaTuned(Solver):
         return best_candidate
 
     def advance(self, objective: "LinearObjective", state: SolverState) -> SolverState:
-        """Return the state after one trial of alphas, or after an iteration of the fit at the chosen ones."""
+        """Return the state after one trial of alphas, or after an iteration of the fit of `objective` at the chosen
+        ones.
+        """
         if not isinstance(state.carry, ChosenAlpha):
             try:
                 trial = next(state.carry.trials)
@@ -261,7 +265,9 @@ class AlphaTuned(Solver):
 
 
 def _by_order(values: Floats, objective: "LinearObjective", alpha: Floats) -> Floats:
-    """Return sums (G,) over the weights of each alpha; the intercepts' go to the smallest."""
+    """Return sums (G,) of `values`, shaped as w, over the weights of each alpha (G,); the intercepts' go to the
+    smallest.
+    """
     if len(alpha) == 1:
         return np.array([values.sum()])
     order_of_weight = objective.parameterisation.orders_of_weights()

@@ -72,7 +72,10 @@ class BrentGradients(Solver):
 def _search(
     objective: "ConditionalObjective", state: SolverState, direction: Floats, memory: BrentCarry | None
 ) -> tuple[SolverState, float]:
-    """Return the state with the cost of the search along `direction`, and the step; 0 if F does not fall."""
+    """Return the state with the cost of the search along `direction`, and the step; 0 if F does not fall.
+
+    memory: of the last iteration; None before the first.
+    """
     slope = dot(state.point.gradient, direction)
     if not slope < 0.0:
         return state, 0.0

@@ -103,14 +103,14 @@ class Candidate:
         return named_alphas(self.values)
 
     def on_common_rows(self, other: "Candidate") -> "Candidate":
-        """Return this candidate on the rows that both have: the first of each, fold by fold."""
+        """Return this candidate on the rows that it has in common with another: the first of each, fold by fold."""
         n_common = min(len(self.rows), len(other.rows))
         rows, weights = self.rows[:n_common], self.weights[:n_common]
         loss = float(np.average(rows, weights=weights))
         return replace(self, loss=loss, rows=rows, weights=weights, folds=min(self.folds, other.folds))
 
     def is_above(self, other: "Candidate") -> bool:
-        """Return whether this loses more, by over a standard error of the rows' differences, on the rows that both
+        """Return whether this loses more than another, by over a standard error of the differences, on the rows both
         have.
         """
         candidate, other = self.on_common_rows(other), other.on_common_rows(self)
@@ -120,7 +120,9 @@ class Candidate:
         return bool(mean_difference > standard_error)
 
     def is_below(self, other: "Candidate") -> bool:
-        """Return whether the other loses more, by over a standard error, on the rows that both have."""
+        """Return whether another loses more than this, by over a standard error of the differences, on the rows both
+        have.
+        """
         return other.is_above(self)
 
 
@@ -150,7 +152,11 @@ def candidate_of(
     folds: Sequence[Fold], rows: Sequence[Floats], value: Floats | None = None, log_values: Floats | None = None,
     passes: float = 0.0,
 ) -> Candidate:  # fmt: skip
-    """Return the candidate with these losses (n,) of the folds' validation rows; value None if there is no setting."""
+    """Return the candidate with these losses of the folds' validation rows, an array (n,) for each fold.
+
+    value: (G,) of the setting, None if there is none; log_values: (G,) its logarithms, None to compute them; passes:
+    taken.
+    """
     value = np.empty(0) if value is None else value
     log_values = np.log(value) if log_values is None else log_values
     losses, weights = np.concatenate(rows), np.concatenate([fold.weights for fold in folds])
@@ -174,7 +180,9 @@ class GridSearch:
     one_standard_error: bool = False
 
     def search(self, folds: Iterable[Fold], stop: StopToken = NEVER) -> Search:
-        """Yield candidates as they are evaluated, and return the best; values at which a fit failed are left out."""
+        """Yield candidates as they are evaluated on `folds`, and return the best; values at which a fit failed are left
+        out.
+        """
         folds, best, n_worse = [*folds], None, 0
         evaluated_candidates: list[Candidate] = []
         for value in self.values if folds else ():
@@ -271,7 +279,8 @@ class Descent:
         inverse: Floats | None = None,
         spent: float = 0.0,
     ) -> Generator[Candidate, None, tuple[Candidate, Floats | None]]:
-        """Minimise by BFGS between bounds: yield each candidate, and return the best and the inverse Hessian (G, G).
+        """Minimise the loss of `folds` by BFGS between bounds: yield each candidate, and return the best and the
+        inverse Hessian (G, G).
 
         A step is at most a decade, the first at most half of one. start: log alphas. inverse: of an earlier descent;
         None for a first step along the slope. spent: passes over the rows before.
@@ -339,12 +348,15 @@ def choose_alpha(
 def evaluate_alphas(
     folds: Sequence[Fold], log_alpha: Floats, stop: StopToken = NEVER, *, close: bool = False
 ) -> Candidate:
-    """Fit each fold at alphas with these logarithms (G,), and evaluate it on its validation rows."""
+    """Fit each fold at alphas with these logarithms (G,), and evaluate it on its validation rows.
+
+    close: whether to fit more accurately.
+    """
     return evaluate_folds(folds, np.exp(log_alpha), stop, close=close, log_values=log_alpha)
 
 
 def row_losses(objective: "FitObjective", w: Floats, rows: Any) -> Floats:
-    """Return -log p(y) of each row (n,) at the weights w."""
+    """Return -log p(y) of each row (n,) by the model of an objective at the weights w."""
     z = objective.scores(w, rows)[:, : rows.n_classes]
     losses: Floats = logsumexp(z, axis=1) - z[np.arange(len(z)), rows.y]
     return losses

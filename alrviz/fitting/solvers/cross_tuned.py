@@ -79,12 +79,12 @@ class CrossTuned(Solver):
     max_iter: int
 
     def init(self, objective: "ConditionalObjective", w0: Floats) -> SolverState:
-        """Return the state at the start point."""
+        """Return the state at the start point w0, shaped as the objective's weights."""
         carry = Tuning() if self.n_folds and self.max_iter else Tuned(self.max_iter)
         return replace(self.solver.init(objective, w0), carry=carry)
 
     def advance(self, objective: "ConditionalObjective", state: SolverState) -> SolverState:
-        """Return the state after one iteration of a fold's fit, or of the fit itself."""
+        """Return the state after one iteration of a fold's fit, or of the fit of `objective` itself."""
         if isinstance(state.carry, Tuning):
             return self._tune(state, state.carry)
         n_iterations = state.carry.iterations
@@ -138,7 +138,10 @@ class CrossTuned(Solver):
 
 
 def _losses(fold: Fold, inner: SolverState, fold_number: int) -> dict[str, float]:
-    """Return the losses of a fold's training and validation rows, as additional values of a step."""
+    """Return the losses of a fold's training and validation rows, as additional values of a step.
+
+    inner: the state of the fold's fit; fold_number: reported with them.
+    """
     sums, train_weight = inner.point.sums, fold.objective.total
     nll, wrong = fold.objective.loss_and_errors(inner.point.w, fold.heldout)
     heldout_weight = float(fold.heldout.weights.sum())

@@ -35,7 +35,7 @@ class FullPasses(Solver):
     first: Floats | None = None
 
     def init(self, objective: StreamObjective, w0: Floats) -> SolverState:
-        """Return the state at `first`, or at the fit to the sample: one pass."""
+        """Return the state at `first`, or at the fit to the sample from w0 (S + 1, C): one pass."""
         w, uses_newton = self.first, isinstance(self.solver, Tron)
         objective.with_curvature = uses_newton
         w = fit_sample(objective, w0)[0] if w is None else w
@@ -85,7 +85,9 @@ class FullPasses(Solver):
 
 
 def fit_sample(objective: StreamObjective, w0: Floats) -> tuple[Floats, float]:
-    """Return the weights (S + 1, C) of the sample's fit that are best on its validation rows, and their log loss."""
+    """Return the weights (S + 1, C) of the sample's fit, from w0 on, that are best on validation rows, and their log
+    loss.
+    """
     sample_objective, solver, validation = objective.sampled.objective, Tron(), objective.sample.validation
     state = solver.init(sample_objective, w0)
     best_weights, lowest_loss, n_worse = w0, objective.log_loss(w0, validation), 0

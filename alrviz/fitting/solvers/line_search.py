@@ -82,7 +82,8 @@ class LBFGS(Solver):
 def quasi_newton(
     objective: Objective, state: SolverState, pairs: Pairs, metric: Floats | None, memory: int
 ) -> tuple[SolverState, Pairs | None]:
-    """Return the state after a step of L-BFGS, carrying nothing, and the new corrections; None if F does not fall.
+    """Return the state after a step of L-BFGS, carrying nothing, and at most `memory` corrections; None if F does not
+    fall.
 
     `metric`, shaped as w, is D of the start of the two loops, None for the identity.
     """
@@ -116,10 +117,10 @@ def _times(metric: Floats | None, gradient: Floats) -> Floats:
 def two_loop(
     q: Floats, pairs: Pairs, metric: Floats | None = None, n_jobs: int = 1, size: float | None = None
 ) -> Floats:
-    """Overwrite q, shaped as w, by H q and return it; H is the pairs' inverse Hessian (Nocedal and Wright, algorithm
-    7.4).
+    """Overwrite q, shaped as w, by H q and return it (Nocedal and Wright, algorithm 7.4).
 
-    Each sweep adds one vector to q and computes its product with the next. `size` is `start_size`, if it is known.
+    H is the inverse Hessian of the corrections `pairs`, starting from `metric` (None: the identity). Each sweep adds
+    one vector to q and computes its product with the next. `size` is `start_size`, if it is known.
     """
     coefficients = []
     product = dot(pairs[-1][0], q, n_jobs)

@@ -32,8 +32,9 @@ _ROWS_PER_CALL = 256  # per thread
 
 
 def gram_matrices(left: Encoded, right: Encoded, order: int, whole: bool, n_jobs: int = 1) -> GramMatrices:
-    """Return (orders, n, m) what the rows on the left share with the training rows on the `right`, by order: of all
-    tuples of up to `order` columns (`whole`), or of `order` columns only.
+    """Return (orders, n, m) the inner products of n rows, `left`, with m training rows, `right`, by number of columns.
+
+    whole: whether over all tuples of 1 to `order` columns; else of `order` columns only.
     """
     single_steps, several_steps = squared_step_sizes(right)
     codes = [rows.codes.astype(np.uint32) for rows in (left, right)]
@@ -51,12 +52,13 @@ def gram_matrices(left: Encoded, right: Encoded, order: int, whole: bool, n_jobs
 
 @dataclass(eq=False)
 class GramFit:
-    """A fit to some rows, at its current numbers `a`.
+    """A fit to some rows, at its current numbers `a` (C, n).
 
     Args:
-        by_order: (orders, n, n) what the rows share.
+        by_order: (orders, n, n) inner products of the rows' features, by number of columns.
         y, weights: (n,) classes and weights of the rows.
         offset: (C,) scores of the center.
+        n_jobs: threads.
         stop: checked between products.
     """
 
@@ -121,7 +123,7 @@ class GramFit:
         return scale * change
 
     def _evaluate(self, change: Floats) -> tuple[float, Floats, Floats]:
-        """Return the log loss, residuals and probabilities at scores relative to the offset."""
+        """Return the log loss, residuals and probabilities at scores (C, n) that differ by `change` from the offset."""
         z = self.offset[:, None] + change
         log_norm = logsumexp(z, axis=0)
         p = np.exp(z - log_norm)
@@ -130,14 +132,17 @@ class GramFit:
         return float(self.weights @ (log_norm - z[self.y, self._rows])), residual * self.weights, p
 
     def _hessian_product(self, p: Floats, v: Floats) -> Floats:
-        """Return D v."""
+        """Return D v (C, n) at probabilities p (C, n)."""
         product = p * v
         product -= p * product.sum(axis=0)
         product *= self.weights
         return product
 
     def _solve(self, goal: Floats, p: Floats, eta: float) -> tuple[Floats, Floats, int]:
-        """Return s of (I + D K) s = goal, K s, and the number of products."""
+        """Return s of (I + D K) s = goal, K s, and the number of products; D at probabilities p, all (C, n).
+
+        It ends once the residual is below eta times the goal.
+        """
         step, k_step = np.zeros_like(goal), np.zeros_like(goal)
         residual = goal.copy()
         k_residual = self._times(residual)

@@ -61,7 +61,7 @@ class StreamAdaGrad(Solver):
     eta0: float | None = None
 
     def init(self, objective: StreamObjective, w0: Floats) -> SolverState:
-        """Return the state at the start point."""
+        """Return the state at the start point w0 (S + 1, C)."""
         return SolverState(0, objective.value_grad(w0), 1, objective.spent)
 
     def advance(self, objective: StreamObjective, state: SolverState) -> SolverState:
@@ -144,7 +144,7 @@ class _Mean:
 
 
 def search_averaged_eta0(objective: StreamObjective, w: Floats, seed: int) -> float:
-    """Return the eta0 whose mean is best on the sample, from `w` (S + 1, C) on."""
+    """Return the eta0 whose mean is best on the sample, from `w` (S + 1, C) on; seed: of the order of rows."""
     trial = objective.sample
     n = trial.training.n_rows
     passes = (
@@ -186,7 +186,10 @@ def loss_of_mean(
     passes: int,
     averaged: bool = True,
 ) -> float:
-    """Return the log loss per validation row of a trial after passes from `w` (S + 1, C) over its training rows."""
+    """Return the log loss per validation row of a trial after passes from `w` (S + 1, C) over its training rows.
+
+    seed: of the order of rows; eta0: step length; averaged: whether the weights are the mean, not those at the end.
+    """
     rows, table, mean = trial.training, objective.step_table(w), None
     order = np.random.default_rng((seed, 1))
     for _ in range(passes):

@@ -96,7 +96,7 @@ class Tron(Solver):
     max_start_steps: int = MAX_START_STEPS
 
     def init(self, objective: LinearObjective, w0: Floats) -> SolverState:
-        """Return the state at the start point."""
+        """Return the state at the start point w0, shaped as the objective's weights."""
         start_carry = LBFGSStart(invert_diagonal(objective.diagonal_at_shares())) if self.memory else None
         return replace(super().init(objective, w0), carry=start_carry)
 
@@ -116,7 +116,7 @@ class Tron(Solver):
 
 
 def _newton(objective: Objective, state: SolverState, n_pairs: int, max_eta: float) -> SolverState:
-    """Return the state one outer iteration later."""
+    """Return the state one outer iteration later; n_pairs: pairs to store; max_eta: the largest eta."""
     point = state.point
     inverse = invert_diagonal(_damped(objective.hessian_diagonal(point), objective))
     gradient_norm = math.sqrt(dot(point.gradient, point.gradient * inverse))
@@ -164,7 +164,9 @@ class CurvaturePairs:
         self._turn, self._stride = 0, 1
 
     def add(self, direction: Floats, product: Floats, curvature: float) -> None:
-        """Add d and H d, both shaped as w, and d.H d of the next turn, if that turn is stored."""
+        """Add a direction d and its product H d, both shaped as w, and curvature d.H d, if this turn of the loop is
+        stored.
+        """
         if self._turn % self._stride == 0 and self._max_pairs:
             if len(self.pairs) == self._max_pairs:
                 self.pairs, self._stride = self.pairs[::2], 2 * self._stride
@@ -189,9 +191,9 @@ def newton_step(
 ) -> tuple[Floats, int]:
     """Return the step within `radius` by preconditioned conjugate gradients (Steihaug), and its number of products.
 
-    `inverse`, shaped as w, is 1 / M; `pairs` of the previous inner loop are for the preconditioner; `new_pairs` stores
-    those of this one. Vectors come from the objective's buffers and are freed as soon as possible: a turn needs no more
-    of them than a step of the start.
+    `inverse`, shaped as w, is 1 / M; the loop ends at ||H d + g|| <= eta ||g||. `pairs` of the previous inner loop are
+    for the preconditioner; `new_pairs` stores those of this one. Vectors come from the objective's buffers and are
+    freed as soon as possible: a turn needs no more of them than a step of the start.
     """
     jobs, buffers = objective.n_jobs, objective.buffers
     step, residual, direction = (buffers.empty(*point.gradient.shape) for _ in range(3))
@@ -228,7 +230,7 @@ def newton_step(
 
 
 def _precondition(residual: Floats, pairs: Pairs, inverse: Floats, size: float, objective: Objective) -> Floats:
-    """Return the preconditioned residual; `size` as in `two_loop`."""
+    """Return the preconditioned residual, shaped as w; `inverse` is 1 / M, `pairs` and `size` are as in `two_loop`."""
     result = objective.buffers.empty(*residual.shape)
     if not pairs:
         return np.multiply(residual, inverse, out=result)

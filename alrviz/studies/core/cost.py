@@ -237,7 +237,7 @@ def _planned(prepared: TrainingData, recipe: Recipe, max_memory: int | None, sto
         upper_bound = estimate(recipe, TableShape(prepared.encoded, prepared.holdout, stop=stop), max_memory)
         if not upper_bound.refused:
             return upper_bound  # an upper bound: redundant columns make a real plan much cheaper
-    return estimate(recipe, TableShape.of(prepared, stop), max_memory)
+    return estimate(recipe, TableShape.from_prepared(prepared, stop), max_memory)
 
 
 # ---- studies ---------------------------------------------------------------------------------------------------------

@@ -48,7 +48,9 @@ def effects(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     prepared = TrainingData(weighted, None, fold.prepared.encoder, 1)
     selects = selects_tuples(recipe)
     start_model = base if "start" in recipe.params and not selects else None  # nothing is iterated, or the cells differ
-    model, _, row = _fit(Run.on(prepared, recipe, max_memory=task.max_memory or None, start=start_model), draw, stop)
+    model, _, row = _fit(
+        Run.on_prepared(prepared, recipe, max_memory=task.max_memory or None, start=start_model), draw, stop
+    )
     pure_effects = purify(model, weighted, 1, stop)
     f, importance = pure_effects.f, pure_effects.importance(weighted, 1, stop)
     if selects:
@@ -82,8 +84,8 @@ def _refit_on_model_cells(base: Effects, refit: Effects, importance: Floats) -> 
         importance_by_tuple[tuple_index] = importance[refit_tuple_index]
         cells, refit_cells = base.cells_of(tuple_index), refit.cells_of(refit_tuple_index)
         # Joint values have the same codes in both: strides depend on the levels only.
-        joint_values = base.index.seen[cells] - base.space.first[tuple_index]
-        refit_joint_values = refit.index.seen[refit_cells] - refit.space.first[refit_tuple_index]
+        joint_values = base.index.seen_cells[cells] - base.space.first[tuple_index]
+        refit_joint_values = refit.index.seen_cells[refit_cells] - refit.space.first[refit_tuple_index]
         index = np.minimum(np.searchsorted(refit_joint_values, joint_values), len(refit_joint_values) - 1)
         f[cells] = np.where((refit_joint_values[index] == joint_values)[:, None], refit.f[refit_cells][index], 0.0)
     return f, importance_by_tuple
@@ -96,7 +98,7 @@ def _base_fit(
     fits: dict[str, Any] = fold.__dict__.setdefault("_base_fits", {})
     key = recipe.to_json()
     if key not in fits:
-        fits[key] = _fit(Run.on(fold.prepared, recipe, max_memory=max_memory), 0, stop)
+        fits[key] = _fit(Run.on_prepared(fold.prepared, recipe, max_memory=max_memory), 0, stop)
     fit: tuple[LinearModel, Floats, Row] = fits[key]
     return fit
 

@@ -77,7 +77,7 @@ class _Stream:
         self._stop = stop
         params = recipe.params
         tables = prepared.tables(params["order"], params["smoothing"])
-        self._index = CellIndex.of_seen(tables.space, tables.seen)
+        self._index = CellIndex.from_cells(tables.space, tables.seen_cells)
         self._codes, self._y = as_kernel_codes(prepared.encoded.codes), prepared.encoded.y
         self._unseen = 2 * tables.space.n_tuples
         learns = recipe.definition.learns_rows

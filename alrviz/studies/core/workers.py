@@ -145,7 +145,7 @@ class _ThisProcess(_Slot):
     """A slot that computes in this process; a stop ends the task after its present step."""
 
     def __init__(self, datasets: "Mapping[str, Dataset]", stop: StopToken):
-        self._tables = {key: SentTable.of(dataset) for key, dataset in datasets.items()}
+        self._tables = {key: SentTable.from_dataset(dataset) for key, dataset in datasets.items()}
         self._stop = stop
 
     def compute(self, task: StudyTask) -> Result:
@@ -256,14 +256,14 @@ def _slots(
         assert client is not None
         n_workers = max(1, sum(client.ncores().values())) if n_jobs is None else jobs_of(n_jobs)
         tables = {
-            key: client.scatter(TableTransfer.of(dataset), broadcast=True, hash=False)
+            key: client.scatter(TableTransfer.from_dataset(dataset), broadcast=True, hash=False)
             for key, dataset in datasets.items()
         }
         return [_OnCluster(client, tables) for _ in range(min(n_workers, n_tasks))]
     n_workers = min(n_tasks, available_threads() if n_jobs is None else jobs_of(n_jobs))
     if n_workers <= 1:
         return [_ThisProcess(datasets, stop)]
-    shipments = {key: TableTransfer.of(dataset) for key, dataset in datasets.items()}
+    shipments = {key: TableTransfer.from_dataset(dataset) for key, dataset in datasets.items()}
     return [_Process(shipments) for _ in range(n_workers)]
 
 

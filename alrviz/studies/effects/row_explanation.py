@@ -83,7 +83,7 @@ class RowExplanation:
 
         `of` None: the predicted class; `against` None: the most probable other class.
         """
-        effects = pure.of_rows(codes)[0]
+        effects = pure.row_effects(codes)[0]
         scores = pure.intercept + effects.sum(axis=0)
         p = np.exp(log_softmax(scores[None])[0])
         by_probability = np.argsort(-p, kind="stable").tolist()

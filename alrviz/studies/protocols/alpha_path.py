@@ -145,7 +145,7 @@ class LiveAlphaPath:
     """
 
     def __init__(self, dataset: Dataset, holdout: float = 0.3, seed: int = 0, max_memory: int | None = None):
-        self._table = SentTable.of(dataset)
+        self._table = SentTable.from_dataset(dataset)
         self._split = holdout_spec(holdout, seed)
         self._max_memory = max_memory
         self._path_fit: AlphaPathFit | None = None

@@ -81,8 +81,8 @@ class EffectStudy(Study):
         all_tuples = recipe.definition.counted_tuples(recipe.params, prepared.encoded.n_columns)[:1]
         tables = prepared.tables(selected_tuples or all_tuples[0], recipe.params["smoothing"], stop)
         n_classes = tables.n_classes
-        phi, *weights = numbers[n_classes:].reshape(-1, len(tables.seen), n_classes)
-        model = LinearModel(tables.space, tables.seen, phi, numbers[:n_classes])
+        phi, *weights = numbers[n_classes:].reshape(-1, len(tables.seen_cells), n_classes)
+        model = LinearModel(tables.space, tables.seen_cells, phi, numbers[:n_classes])
         effects = Interactions(
             model,
             prepared.encoder,

@@ -231,7 +231,7 @@ def out_of_fold(
     ]  # fmt: skip
     if not first_shuffle_tasks:
         raise RecipeError(f"the study has no folds of recipe {racer}; expected one from 0 to {len(study.recipes) - 1}")
-    sent_table, predicted_folds = SentTable.of(dataset), []
+    sent_table, predicted_folds = SentTable.from_dataset(dataset), []
     for k, task in enumerate(first_shuffle_tasks):
         stop.check()
         tell(f"fold {k + 1} of {len(first_shuffle_tasks)}")

@@ -56,30 +56,30 @@ class RacerSummary:
     @property
     def iterations(self) -> int:
         """Index of the last step."""
-        return int(self.of("index")[-1])
+        return int(self.values_of("index")[-1])
 
     @property
     def last(self) -> float:
         """Last objective per row, in nats."""
-        return float(self.of("objective")[-1]) / self.n_rows
+        return float(self.values_of("objective")[-1]) / self.n_rows
 
     @property
     def best(self) -> float:
         """Lowest finite objective (not per row); infinite without any."""
-        finite_objectives = self.of("objective")
+        finite_objectives = self.values_of("objective")
         finite_objectives = finite_objectives[np.isfinite(finite_objectives)]
         return float(finite_objectives.min()) if len(finite_objectives) else float("inf")
 
     def last_of(self, column: str) -> float:
         """Return the last value of a column; NaN if the frame has no such column or no step."""
-        return float("nan") if column not in self.frame or self.empty else float(self.of(column)[-1])
+        return float("nan") if column not in self.frame or self.empty else float(self.values_of(column)[-1])
 
     @property
     def empty(self) -> bool:
         """Whether there is no step yet."""
         return not len(self.frame["index"])
 
-    def of(self, column: str) -> np.ndarray:
+    def values_of(self, column: str) -> np.ndarray:
         """Return a column of the frame as floats (steps,)."""
         return np.asarray(self.frame[column], float)
 
@@ -115,19 +115,21 @@ def falls_to_zero(racers: Iterable[RacerSummary]) -> bool:
     return any(
         racer.alpha == 0
         and not racer.bounded
-        and (racer.outcome == "separated" or ("lead" in racer.frame and (racer.of("lead") >= 1.0).any()))
+        and (racer.outcome == "separated" or ("lead" in racer.frame and (racer.values_of("lead") >= 1.0).any()))
         for racer in racers
     )
 
 
 def objective_noun(racers: Iterable[RacerSummary]) -> str:
-    """Return the name of these racers' objective: NLL if all have neither a penalty nor another loss, else F."""
-    return "NLL" if all(racer.alpha == 0 and racer.loss == "nll" for racer in racers) else "F"
+    """Return the name of these racers' objective, which includes the penalty if any of them has one."""
+    return "training loss" if all(racer.alpha == 0 for racer in racers) else "penalised training loss"
 
 
 def _first_step(racer: RacerSummary, goal: float) -> dict[str, float] | None:
-    reached = np.flatnonzero(racer.of("objective") <= goal)
-    return {unit: float(racer.of(column)[reached[0]]) for unit, column in UNITS.items()} if len(reached) else None
+    reached = np.flatnonzero(racer.values_of("objective") <= goal)
+    return (
+        {unit: float(racer.values_of(column)[reached[0]]) for unit, column in UNITS.items()} if len(reached) else None
+    )
 
 
 def milestones(racers: Sequence[RacerSummary], unit: str = "iterations") -> Milestones:
@@ -141,7 +143,7 @@ def milestones(racers: Sequence[RacerSummary], unit: str = "iterations") -> Mile
         goal_texts = tuple(f"{noun} per row ≤ {text}" for text in ("0.01", "0.0001"))
     else:
         goals = tuple(best_objective * (1 + goal_level) for goal_level in RELATIVE_GOALS)
-        goal_texts = tuple(f"within {100 * goal_level:g} % of the best {noun}" for goal_level in RELATIVE_GOALS)
+        goal_texts = tuple(f"within {100 * goal_level:g} % of the lowest {noun}" for goal_level in RELATIVE_GOALS)
     counts = {racer.name: tuple(_first_step(racer, goal) for goal in goals) for racer in racers}
     return Milestones(to_zero=to_zero, best=best_objective, goals=goals, goal_texts=goal_texts, met=counts, unit=unit)
 

@@ -15,7 +15,7 @@ class Crossing:
     Attributes:
         lower, higher: names of the racers of the lower and the higher order.
         racer: index of the racer of the higher order.
-        seen: rows from which on the higher order is better at every point; None if it is not at the last point.
+        n_rows: rows from which on the higher order is better at every point; None if it is not at the last point.
         from_start: whether it is better at every point from `MIN_ROWS` rows on.
         slight: whether the curves end within one standard error of their difference (False if that is unknown).
     """
@@ -23,7 +23,7 @@ class Crossing:
     lower: str
     higher: str
     racer: int
-    seen: int | None
+    n_rows: int | None
     from_start: bool = False
     slight: bool = False
 

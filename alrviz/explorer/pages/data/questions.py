@@ -195,7 +195,7 @@ def is_number(dataset: "Dataset", name: str) -> bool:
 
 def _target_reason(dataset: "Dataset") -> str:
     choice = dataset.table.default_target
-    return f"as it {'is' if choice.reason is TargetReason.LAST else 'has'} {choice.why}"
+    return f"as it {'has' if choice.reason is TargetReason.FEW_VALUES else 'is'} {choice.why}"
 
 
 def _first_lines(upload: "Upload", table: "Table") -> "Upload":

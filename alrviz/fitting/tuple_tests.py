@@ -54,7 +54,9 @@ class TupleCounts:
     jobs: int
 
     @classmethod
-    def of(cls, encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None, stop: StopToken) -> "TupleCounts":
+    def from_rows(
+        cls, encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None, stop: StopToken
+    ) -> "TupleCounts":
         """Count rows."""
         space = with_parts(TupleSpace(encoded.levels, tuples))
         rows = replace(encoded, levels=encoded.levels + 1, chains=None)
@@ -62,9 +64,11 @@ class TupleCounts:
         all_tuples = tuple(map(tuple, space.members))
         covered, tables = prepared.covered(all_tuples, stop), prepared.tables(all_tuples, 0.0, stop)
         tuple_index_by_columns = {columns: tuple_index for tuple_index, columns in enumerate(all_tuples)}
-        index = CellIndex.of_seen(tables.space, tables.seen)
+        index = CellIndex.from_cells(tables.space, tables.seen_cells)
         tuple_numbers = np.array([tuple_index_by_columns[tuple(columns)] for columns in tuples], np.intp)
-        return cls(tuple_numbers, tables, covered.cover, covered.rows, index, Slices.of(index), resolve_jobs(n_jobs))
+        return cls(
+            tuple_numbers, tables, covered.cover, covered.rows, index, Slices.from_index(index), resolve_jobs(n_jobs)
+        )
 
     def free(self, tested: NDArray[np.bool_], parts: Floats, stop: StopToken = NEVER) -> Floats:
         """Return the degrees of freedom of each tuple, given which pairs (S, C) of cell and class are tested: for each
@@ -101,7 +105,7 @@ def lacking(
 
     Columns: "gain" and "gain_error" (nats per test row, with standard error), "chi2", "df", "p".
     """
-    tuple_counts = TupleCounts.of(encoded, tuples, n_jobs, stop)
+    tuple_counts = TupleCounts.from_rows(encoded, tuples, n_jobs, stop)
     tables, slices, index, rows = tuple_counts.tables, tuple_counts.slices, tuple_counts.index, tuple_counts.rows
     n_classes, total_rows = tables.n_classes, encoded.total
     z = np.full((rows.n_rows, rows.padded_width), -np.inf)
@@ -155,7 +159,7 @@ def associations(
     the subtuples, less the expectation by chance), "g2" and "chi2" (Pearson's) over cells and classes with at least one
     expected row, "df", and "p" of "chi2" (sparse cells make g2 too large).
     """
-    tuple_counts = TupleCounts.of(encoded, tuples, n_jobs, stop)
+    tuple_counts = TupleCounts.from_rows(encoded, tuples, n_jobs, stop)
     tables, slices, index = tuple_counts.tables, tuple_counts.slices, tuple_counts.index
     sizes, statistics = tables.space.sizes, np.zeros((len(tuple_counts.tuples), 2))
     counts = np.ascontiguousarray(tables.counts)
