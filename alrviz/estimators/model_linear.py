@@ -24,7 +24,7 @@ from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats
 
 
-def _saved(model: Any) -> SavedModel:
+def _saved_model(model: Any) -> SavedModel:
     linear_model, tables, unseen_weights = model.model_, model.tables_, model.model_.unseen
     metadata = {
         "bias": model.intercept_.tolist(),
@@ -138,6 +138,6 @@ LINEAR: Form = Form(
     name="linear",
     classes=(*_CELL_CLASSIFIERS, auto.AutoClassifier, linear.WANBIACClassifier, linear.NaiveBayesClassifier),
     files=("tuples.parquet", "cells.parquet"),
-    save=_saved,
+    save=_saved_model,
     restore=_restore,
 )

@@ -19,7 +19,7 @@ from alrviz.models.networks import NetworkModel
 from alrviz.models.structures import Structure
 
 
-def _saved(model: Any) -> SavedModel:
+def _saved_model(model: Any) -> SavedModel:
     network, rmse = model.model_, getattr(model, "rmse_", None)
     metadata = {
         "bias": model.intercept_.tolist(),
@@ -116,6 +116,6 @@ NETWORK: Form = Form(
     name="network",
     classes=(networks.TANClassifier, networks.KDBClassifier, networks.ELRClassifier),
     files=("tuples.parquet", "cells.parquet", "parents.parquet", "levels.parquet"),
-    save=_saved,
+    save=_saved_model,
     restore=_restore,
 )

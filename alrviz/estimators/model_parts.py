@@ -23,7 +23,7 @@ from alrviz.data.encode import Encoder
 from alrviz.data.options import MISSING, ReadOptions
 from alrviz.data.parse_spec import LAYOUT_OPTIONS, ParseSpec
 from alrviz.errors import ModelFileError, TableError
-from alrviz.estimators.make import unfitted
+from alrviz.estimators.make import unfitted_estimator
 from alrviz.estimators.model_average import AVERAGE
 from alrviz.estimators.model_density import DENSITY
 from alrviz.estimators.model_form import Form, SavedModel
@@ -95,7 +95,7 @@ def restore(metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> Re
         raise ModelFileError(
             f"there are {len(encoder.classes_)} classes, but 'bias' has {len(metadata['bias'])} numbers"
         )
-    model: Any = unfitted(cls, recipe, categorical_features=encoder.categorical_features)
+    model: Any = unfitted_estimator(cls, recipe, categorical_features=encoder.categorical_features)
     model.set_encoder(encoder, recipe)
     model.n_features_in_ = len(encoder.columns_)
     if metadata["feature_names"]:

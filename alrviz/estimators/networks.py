@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from alrviz.errors import AlrvizError
 from alrviz.estimators.docstrings import documented
-from alrviz.estimators.frames import cell_frame, network_frame, normalised, tuple_variances
+from alrviz.estimators.frames import cell_frame, network_frame, normalised_shares, tuple_variances
 from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
 from alrviz.fitting.families.networks import LearnedNetwork, learn
 from alrviz.fitting.prepare import TrainingData
@@ -109,7 +109,7 @@ class NetworkClassifier(NetworkMixin, CountedClassifier):
         variances[list(network.structure.order)] = tuple_variances(
             space, network.seen_cells, self.counts_, network.phi, total_weight
         )
-        return normalised(variances)
+        return normalised_shares(variances)
 
     def _store(self, result: LearnedNetwork, names: Sequence[str]) -> None:
         assert isinstance(result.model, NetworkModel)

@@ -171,7 +171,7 @@ class Recipe:
         if family != self.family:  # values that the other family does not have or allow fall back to its default
             explicit_names = {name for name in changes if name != "family"}
             settings = {
-                k: v for k, v in settings.items() if k in explicit_names or k in ENCODING or _fits(family, k, v)
+                k: v for k, v in settings.items() if k in explicit_names or k in ENCODING or _is_valid(family, k, v)
             }
         alpha, order = settings.get("alpha"), settings.get("order")
         if isinstance(alpha, tuple) and isinstance(order, int) and "order" in changes and "alpha" not in changes:
@@ -269,15 +269,15 @@ def _as_json(value: Any) -> Any:
     """Return a parameter's value as JSON has it; an infinite number becomes text."""
     if isinstance(value, tuple):
         return ["inf" if number == math.inf else number for number in value]
-    return _pairs(value) if isinstance(value, Mapping) else value
+    return _sorted_items(value) if isinstance(value, Mapping) else value
 
 
-def _pairs(weights: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+def _sorted_items(weights: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     """Return the items of class weights in an order that also exists for keys of different types."""
     return sorted(weights.items(), key=lambda pair: json.dumps(pair[0]))
 
 
-def _fits(family: str, name: str, value: Any) -> bool:
+def _is_valid(family: str, name: str, value: Any) -> bool:
     try:
         check_param(family, name, value)
     except RecipeError:

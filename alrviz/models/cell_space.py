@@ -88,7 +88,7 @@ class Space:
     first: NDArray[np.int64] = field(init=False, repr=False)
     n_cells: int = field(init=False)
 
-    def _set(self, **values: Any) -> None:
+    def _set_fields(self, **values: Any) -> None:
         """Set the fields; `first` and `n_cells` follow from `cards`, which fit an int64 together."""
         cell_ends = np.cumsum(np.append(0, values["cards"]))
         values |= {"first": cell_ends[:-1], "n_cells": int(cell_ends[-1])}
@@ -161,7 +161,7 @@ class CellSpace(Space):
         card = levels[tuples]
         strides = np.ones_like(card)
         strides[:, :-1] = np.cumprod(card[:, :0:-1], axis=1)[:, ::-1]
-        self._set(levels=levels, tuples=tuples, strides=strides, cards=card.prod(axis=1))
+        self._set_fields(levels=levels, tuples=tuples, strides=strides, cards=card.prod(axis=1))
 
     @property
     def gamma(self) -> float:
@@ -211,7 +211,7 @@ class TupleSpace(Space):
             row[: len(columns)] = np.append(np.cumprod(levels[list(columns)][:0:-1])[::-1], 1)
         padded = [[*t, *[t[-1]] * (largest_size - len(t))] for t in self.chosen]
         tuples = np.array(padded, np.int32).reshape(-1, largest_size)
-        self._set(levels=levels, tuples=tuples, strides=strides, cards=np.array(cards, np.int64))
+        self._set_fields(levels=levels, tuples=tuples, strides=strides, cards=np.array(cards, np.int64))
 
     @property
     def order(self) -> int:

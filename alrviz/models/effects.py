@@ -126,7 +126,7 @@ class Effects:
         come one after another, parts on several threads.
         """
         codes, n, tuple_numbers = as_kernel_codes(codes), codes.shape[1], self._tuple_numbers(tuples)
-        chunk_rows, n_parts = self._chunk, self.parts(n)
+        chunk_rows, n_parts = self._chunk_rows, self.parts(n)
 
         def visit_part(part: int) -> None:
             part_end = n * (part + 1) // n_parts
@@ -141,7 +141,7 @@ class Effects:
         """Return the number of parts in which n rows are visited, whatever the number of threads; each has its own
         sums.
         """
-        return min(_MAX_PARTS, -(-n // self._chunk))
+        return min(_MAX_PARTS, -(-n // self._chunk_rows))
 
     def scores(
         self, codes: Codes, tuples: Sequence[int] | None = None, n_jobs: int | None = None, stop: StopToken = NEVER
@@ -175,7 +175,7 @@ class Effects:
         return sums
 
     @property
-    def _chunk(self) -> int:
+    def _chunk_rows(self) -> int:
         return max(16, _NUMBERS_PER_CHUNK // max(1, self.n_tuples * self.f.shape[1]))
 
     def _tuple_numbers(self, tuples: Sequence[int] | None) -> NDArray[np.int64]:
@@ -204,7 +204,7 @@ def purify(model: LinearModel, encoded: Encoded, n_jobs: int | None = None, stop
     model_cells = _model_cells(model, space)
     index = CellIndex.from_cells(space, np.union1d(seen_cells, model_cells))
     row_weights = _row_weights(index, codes[:, live_rows], encoded.weights[live_rows], stop)
-    return _purified(model, index, model_cells, row_weights, encoded.total, jobs, stop)
+    return _pure_effects(model, index, model_cells, row_weights, encoded.total, jobs, stop)
 
 
 def purify_by_counts(model: LinearModel, tables: Tables, n_jobs: int | None = None, stop: StopToken = NEVER) -> Effects:
@@ -217,12 +217,12 @@ def purify_by_counts(model: LinearModel, tables: Tables, n_jobs: int | None = No
     model_cells = _model_cells(model, space)
     cells, row_weights = _with_parts_counted(space, model_cells, tables.counts.sum(axis=1), stop)
     index = CellIndex.from_cells(space, cells)
-    return _purified(
+    return _pure_effects(
         model, index, model_cells, row_weights, float(tables.class_counts.sum()), resolve_jobs(n_jobs), stop
     )
 
 
-def _purified(
+def _pure_effects(
     model: LinearModel, index: CellIndex[AnySpace], model_cells: NDArray[np.int64], cell_weights: Floats,
     total_weight: float, jobs: int, stop: StopToken,
 ) -> Effects:  # fmt: skip

@@ -126,16 +126,18 @@ class CellIndex(Generic[S]):
         """Return the links from joint values of `blocks`, found in the codes (a, N), to the cell table."""
         inner_pieces = [(inner.tuples, examples) for block, values in zip(blocks, joined.inner, strict=True)
                         for inner, (_, examples) in zip(block.inner, values, strict=True)]  # fmt: skip
-        inner_blocks = Blocks(*self._link(codes, [((), *piece) for piece in inner_pieces], n_jobs, stop), self.n_rows)
+        inner_blocks = Blocks(
+            *self._link_pieces(codes, [((), *piece) for piece in inner_pieces], n_jobs, stop), self.n_rows
+        )
         inner_rows = iter((inner_blocks.first[:-1] + self.n_rows).tolist())
         pieces = [
             ([next(inner_rows) + key for key, _ in values], block.direct, examples)
             for block, examples, values in zip(blocks, joined.examples, joined.inner, strict=True)
         ]
         rows = self.n_rows + inner_blocks.n_joint
-        return Blocks(*self._link(codes, pieces, n_jobs, stop), rows, inner_blocks if inner_pieces else None)
+        return Blocks(*self._link_pieces(codes, pieces, n_jobs, stop), rows, inner_blocks if inner_pieces else None)
 
-    def _link(
+    def _link_pieces(
         self, codes: Codes, pieces: Sequence[_Piece], n_jobs: int, stop: StopToken
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
         """Return where the joint values and the links of each of `pieces` begin, and the links; codes (a, N)."""

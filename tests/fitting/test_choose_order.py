@@ -198,7 +198,7 @@ def test_few_rows_of_many_numbers_keep_all_pairs_so_that_folds_go_over_rows():
     X, y = pd.DataFrame(rng.normal(size=(166, 60))), rng.integers(0, 6, 166)
     recipe = AUTOMATIC.replace(order=2, discretize="smooth")
     rows = encode_rows(recipe, X, y)
-    of, share = choose_order.affordable(recipe, rows, None, NEVER)
+    of, share = choose_order.limit_work(recipe, rows, None, NEVER)
     assert (of, share >= 1.0) == (recipe, True)
     assert alpha_folds.uses_gram_matrix(of, rows.encoded)
 

@@ -92,7 +92,7 @@ def test_what_no_bandwidth_changes_is_computed_once(mode, overlap, monkeypatch):
     encoded = mixed(200, 3, overlap=overlap)
     kept = drain(density_run(encoded, bandwidth=mode, max_iter=15))
     few = len(counted)
-    fill = of_density.DensityFeatures._fill
+    fill = of_density.DensityFeatures._compute_features
     monkeypatch.setattr(
         of_density.DensityFeatures, "_fill", lambda self, *given: fill(self, *given[:-2], None, given[-1])
     )

@@ -22,7 +22,7 @@ from alrviz.models import linear
 from alrviz.models.averages import AverageModel
 from alrviz.models.networks import count_network
 from alrviz.models.streamed import count_stream
-from alrviz.models.structures import naive
+from alrviz.models.structures import naive_structure
 from alrviz.passes import density as density_passes
 from alrviz.passes.aligned_buffers import VECTOR_WIDTHS
 from alrviz.passes.stream import single_table
@@ -86,7 +86,7 @@ def test_after_warm_no_kernel_is_compiled(many, slots, dtype, ready, monkeypatch
 def test_after_warm_no_kernel_of_averages_is_compiled(n_classes, dtype, ready):
     encoded = table(60, (3, 2, 4), n_classes, dtype=dtype)
     tables = [counted(encoded, n) for n in (1, 2)]
-    network = count_network(naive(3), tables[0], encoded.codes, encoded.y, encoded.weights).model()
+    network = count_network(naive_structure(3), tables[0], encoded.codes, encoded.y, encoded.weights).model()
     model = AverageModel(*tables, network)
     model.scores(encoded.codes)
     model.networks(encoded.codes)

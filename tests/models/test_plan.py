@@ -157,7 +157,7 @@ def test_planning_hears_a_stop_before_every_block():
     encoded = table(500, (20, 30, 20, 25), 2)
     space, codes = CellSpace(encoded.levels, 2), kernel_codes(encoded)
     blocks = [
-        len(module._greedy(codes.astype(np.int32), space, 500, worth, module.NEVER).plan.blocks)
+        len(module._greedy_plan(codes.astype(np.int32), space, 500, worth, module.NEVER).plan.blocks)
         for worth in module._TUPLE_VALUES
     ]
 

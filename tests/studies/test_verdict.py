@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.race.milestones import RacerSummary, milestones, paired
+from alrviz.studies.race.milestones import RacerSummary, milestones, paired_difference
 from alrviz.studies.race.verdict import objective_key, verdict
 
 ROWS = 100.0
@@ -360,12 +360,12 @@ def test_an_objective_that_is_not_nll_is_called_f():
 
 def test_paired_difference_against_a_hand_calculation():
     a, b = np.array([1.0, 2, 4]), np.array([1.0, 1, 1])
-    gap = paired(a, b)
+    gap = paired_difference(a, b)
     assert gap.mean == pytest.approx(4 / 3)
     assert gap.error == pytest.approx(np.sqrt((16 + 1 + 25) / 9 / 2 / 3))
-    assert np.isnan(paired(a[:1], b[:1]).error)
-    assert paired(a, a).tie
-    assert not paired(a + 1, a).tie
+    assert np.isnan(paired_difference(a[:1], b[:1]).error)
+    assert paired_difference(a, a).tie
+    assert not paired_difference(a + 1, a).tie
 
 
 def test_while_it_goes_on_it_says_who_leads_and_by_how_much():

@@ -150,7 +150,7 @@ def estimate_cells(recipe: "FitSettings", shape: TableShape, max_memory: int | N
         return without_seconds(with_counts(cells_seen=cells_seen, plan=NO_BLOCKS))
     merged_rows = shape.merged_rows()
     return with_counts(
-        cells_seen=cells_seen, plan=shape.plan(tuples), merged=merged_rows, weight=_weight(encoded, recipe),
+        cells_seen=cells_seen, plan=shape.plan(tuples), merged=merged_rows, weight=_max_total_weight(encoded, recipe),
         n_jobs=shape.n_jobs,
     )  # fmt: skip
 
@@ -248,7 +248,7 @@ def _n_free_weights(share: object, n_seen: int, n_tuples: int, n_classes: int) -
     return n_weights_by_share[share] + n_classes if share in n_weights_by_share else (n_seen + 1) * n_classes
 
 
-def _weight(encoded: "Encoded", recipe: "FitSettings") -> float:
+def _max_total_weight(encoded: "Encoded", recipe: "FitSettings") -> float:
     """Return the maximum sum of weights of the training rows `encoded` under the recipe's class weights.
 
     "balanced" keeps it; named classes may raise it.

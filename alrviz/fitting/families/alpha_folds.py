@@ -67,12 +67,12 @@ def with_folds(fit: Estimate, recipe: "FitSettings", shape: TableShape) -> Estim
     return replace(fit, cost=cost, refused=refusal_text)
 
 
-def tuned(problem: FitProblem, request: FitRequest) -> FitProblem:
+def with_alpha_search(problem: FitProblem, request: FitRequest) -> FitProblem:
     """Return the fit with a solver that first finds the alphas, if alpha="auto"."""
     if request.params.get("alpha") != AUTO:
         return problem
     solver = AlphaTuned(
-        problem.fit.solver, lambda: _to_tune(request), _descent(request), INITIAL_ALPHA, request.stop,
+        problem.fit.solver, lambda: _alpha_folds(request), _descent(request), INITIAL_ALPHA, request.stop,
         partial(first_weights, problem.fit.objective, request),
     )  # fmt: skip
     return replace(problem, fit=replace(problem.fit, solver=solver))
@@ -92,7 +92,7 @@ def best_on_folds(
         on_trial({**candidate.alphas_by_name, "log_loss": candidate.loss, "folds": candidate.folds})
 
     if request.params.get("alpha") != AUTO:
-        folds = [_fold(problem, final_weights(problem, request.stop)) for problem in _folds(request, False)]
+        folds = [_alpha_fold(problem, final_weights(problem, request.stop)) for problem in _folds(request, False)]
         if not folds:
             return None
         candidate = candidate_of(folds, [row_losses(fold.objective, fold.w, fold.heldout) for fold in folds])
@@ -100,7 +100,7 @@ def best_on_folds(
         return candidate
     close = n_validation_folds(request.prepared.encoded.class_rows) == 1
     return choose_alpha(
-        _to_tune(request, False), replace(_descent(request), goal=goal, close=close), request.stop, report_candidate
+        _alpha_folds(request, False), replace(_descent(request), goal=goal, close=close), request.stop, report_candidate
     )
 
 
@@ -131,12 +131,12 @@ def _n_alphas(recipe: "FitSettings") -> int:
     return recipe.params["order"] if recipe.definition.params["alpha"].each else 1
 
 
-def _to_tune(request: FitRequest, merge: bool = True) -> Iterator[Fold]:
+def _alpha_folds(request: FitRequest, merge: bool = True) -> Iterator[Fold]:
     """Yield folds on which alphas are tried: by Gram matrices where these are faster; merge: whether equal rows are
     merged.
     """
     if not uses_gram_matrix(request.recipe, request.prepared.encoded):
-        yield from (_fold(problem, problem.fit.w0) for problem in _folds(request, merge))
+        yield from (_alpha_fold(problem, problem.fit.w0) for problem in _folds(request, merge))
         return
     order, all_orders, jobs = request.params["order"], _n_alphas(request.recipe) > 1, request.prepared.n_jobs
     for training, validation in _splits(request):
@@ -209,7 +209,7 @@ _GRAM_SETTINGS: Mapping[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
-def _fold(problem: FitProblem, w: Floats) -> AlphaFold:
+def _alpha_fold(problem: FitProblem, w: Floats) -> AlphaFold:
     assert isinstance(problem.fit.objective, LinearObjective) and isinstance(problem.heldout, Rows)
     return AlphaFold(problem.fit.objective, problem.heldout, w)
 

@@ -19,7 +19,7 @@ from alrviz.errors import RecipeError
 from alrviz.fitting.cost.estimate import Estimate, estimate_cells, estimate_counting, estimate_stream, require_memory
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families import observers
-from alrviz.fitting.families.alpha_folds import AUTO, tuned, with_folds, with_number
+from alrviz.fitting.families.alpha_folds import AUTO, with_alpha_search, with_folds, with_number
 from alrviz.fitting.families.build_fit import assemble, assemble_stream, check_stream
 from alrviz.fitting.families.family import GREY, Family, FitProblem, FitRequest, StreamRequest, rows_key
 from alrviz.fitting.families.param import Param, in_digits
@@ -149,7 +149,7 @@ class CellFamily(Family):
             covered.rows, covered.cover, tables, with_number(params), classes, stop, seed=request.recipe.seed,
             chains=prepared.encoded.chains,
         )  # fmt: skip
-        return tuned(FitProblem(fit, covered.heldout, baseline, tables, compiled), request)
+        return with_alpha_search(FitProblem(fit, covered.heldout, baseline, tables, compiled), request)
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
         """Raise `RecipeError` for an order above the number of columns, or settings that fits over chunks do not
@@ -220,7 +220,7 @@ class CellFamily(Family):
             return (*common_key, 0.0)
         one_is_anje = params["order"] == 1 or params.get("scale") == "theta-gamma"
         center = "anje" if params["center"] == 1 and one_is_anje else params["center"]
-        toward = (center, None if center == 0 else params.get("smoothing"))
+        center_text = (center, None if center == 0 else params.get("smoothing"))
         smooth = recipe.cuts in SMOOTH_WAYS  # the penalty is on steps of w
         phi_is_w = params.get("scale") in (None, "none") and not smooth
         penalty_key = (
@@ -228,7 +228,7 @@ class CellFamily(Family):
         )
         # each recipe chooses its own alpha
         alpha_key = recipe.to_json() if params["alpha"] == AUTO else params["alpha"]
-        return (*common_key, alpha_key, *toward, *penalty_key)
+        return (*common_key, alpha_key, *center_text, *penalty_key)
 
     def _cells_key(self, params: Mapping[str, Any]) -> tuple[Hashable, ...]:
         """Return a key that is equal for parameters under which a model has the same cells."""
@@ -294,7 +294,7 @@ class WeightedFamily(CellFamily):
         """Return order, start, loss, penalty, sharing, bounds and solver in one line."""
         p = params
         strength = {"cv": "by CV", AUTO: "chosen by itself"}.get(p["alpha"]) or in_digits(p["alpha"])
-        alpha_text = "" if p["alpha"] == 0 else f", L2 penalty {strength} on {p['penalty']}{toward(p)}"
+        alpha_text = "" if p["alpha"] == 0 else f", L2 penalty {strength} on {p['penalty']}{center_text(p)}"
         sharing_text = "" if p["share"] == "cell-class" else f", share {p['share']}"
         loss_text = "" if p["objective"] == "nll" else f", {p['objective']}"
         bounds = "" if p["bounds"] is None else ", w between {} and {}".format(*p["bounds"])
@@ -410,7 +410,7 @@ _SMOOTH_SETTINGS: Mapping[str, tuple[object, ...]] = {
 }  # fmt: skip
 
 
-def toward(params: Mapping[str, Any]) -> str:
+def center_text(params: Mapping[str, Any]) -> str:
     """Return the center of the penalty of `params` in words, "" for 0."""
     return "" if params["center"] == 0 else f" toward {center_name(params['center'])}"
 

@@ -239,7 +239,7 @@ class Run(RunAttributes, Job[Step]):
                 if self.outcome is not None:
                     return None
                 try:
-                    state, step, verdict = self._next()
+                    state, step, verdict = self._next_step()
                 except Stopped:
                     return None
                 except Exception as error:
@@ -349,7 +349,7 @@ class Run(RunAttributes, Job[Step]):
             finally:
                 self._advancing.release()
 
-    def _next(self) -> tuple[SolverState, Step, Outcome | None]:
+    def _next_step(self) -> tuple[SolverState, Step, Outcome | None]:
         """Return the next state, its step, and the outcome if it is the last."""
         fit = self._fit or self._prepare()
         started_at = time.perf_counter()

@@ -143,7 +143,7 @@ class ChosenAlpha:
 
 
 @dataclass(frozen=True, eq=False)
-class Searching:
+class AlphaSearch:
     """Carried while alphas are searched.
 
     A bare generator would be closed when a run is released, perhaps by another thread during a trial, which Python
@@ -155,7 +155,7 @@ class Searching:
 
 @dataclass(frozen=True)
 class AlphaTuned(Solver):
-    """A solver that first chooses the penalty. Carries a `Searching`, then a `ChosenAlpha`.
+    """A solver that first chooses the penalty. Carries a `AlphaSearch`, then a `ChosenAlpha`.
 
     Args:
         solver: takes the steps.
@@ -175,7 +175,7 @@ class AlphaTuned(Solver):
 
     def init(self, objective: "LinearObjective", w0: Floats) -> SolverState:
         """Return the state at the start point w0, shaped as the objective's weights."""
-        return replace(self.solver.init(objective, w0), carry=Searching(self.trials()))
+        return replace(self.solver.init(objective, w0), carry=AlphaSearch(self.trials()))
 
     def trials(self) -> Search:
         """Yield candidates as they are evaluated, and return the best; None if nothing can be held out."""

@@ -65,7 +65,7 @@ class ConvergenceTest:
         if unbounded and point.sums.tied == 0.0 and point.sums.nll < SEPARATED_NLL * total_weight:
             return Outcome(SEPARATED, "every training row is classified right and its loss is 0 to six digits: "
                            "no finite optimum exists, weights would grow without end")  # fmt: skip
-        if self._flat() and self._objective.criterion(point) < math.sqrt(self._tol):
+        if self._is_flat() and self._objective.criterion(point) < math.sqrt(self._tol):
             monitored = self._objective.monitored_name
             return Outcome(CONVERGED, f"{monitored} fell by less than {self._tol:g} of itself over {WINDOW_STEPS} "
                            "steps and its slopes are small")  # fmt: skip
@@ -81,7 +81,7 @@ class ConvergenceTest:
         is_falling = self._values[-1][1] < self._values[0][1]
         return f"{self._objective.monitored_name} was {'still falling' if is_falling else 'not settled'}"
 
-    def _flat(self) -> bool:
+    def _is_flat(self) -> bool:
         """Return whether the objective fell by less than `tol` of itself over the last WINDOW_STEPS steps."""
         window_start = self._turns - WINDOW_STEPS
         while len(self._values) > 1 and self._values[1][0] <= window_start:

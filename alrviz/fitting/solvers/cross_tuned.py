@@ -55,7 +55,7 @@ class Tuning:
 
 
 @dataclass(frozen=True, eq=False)
-class Tuned:
+class TunedIterations:
     """The chosen number of iterations, and what the solver carries."""
 
     iterations: int
@@ -64,7 +64,7 @@ class Tuned:
 
 @dataclass(frozen=True)
 class CrossTuned(Solver):
-    """A solver that first chooses its number of iterations. Carries a `Tuning`, then a `Tuned`.
+    """A solver that first chooses its number of iterations. Carries a `Tuning`, then a `TunedIterations`.
 
     Args:
         solver: takes the steps.
@@ -80,7 +80,7 @@ class CrossTuned(Solver):
 
     def init(self, objective: "ConditionalObjective", w0: Floats) -> SolverState:
         """Return the state at the start point w0, shaped as the objective's weights."""
-        carry = Tuning() if self.n_folds and self.max_iter else Tuned(self.max_iter)
+        carry = Tuning() if self.n_folds and self.max_iter else TunedIterations(self.max_iter)
         return replace(self.solver.init(objective, w0), carry=carry)
 
     def advance(self, objective: "ConditionalObjective", state: SolverState) -> SolverState:
@@ -96,7 +96,7 @@ class CrossTuned(Solver):
         return replace(
             next_state,
             kind="inner",
-            carry=Tuned(n_iterations, next_state.carry),
+            carry=TunedIterations(n_iterations, next_state.carry),
             stalled=next_state.stalled or at_end,
             note=note if at_end else next_state.note,
             extra={"tuned_stop": float(n_iterations)},
@@ -121,12 +121,12 @@ class CrossTuned(Solver):
             inner_state.stalled
             or index >= self.max_iter
             or index - best_index >= PATIENCE_ITERATIONS
-            or _flat(previous, inner_state)
+            or _is_flat(previous, inner_state)
         )
-        carry: Tuning | Tuned = Tuning(tuning.chosen, fold, inner_state, lowest, best_index)
+        carry: Tuning | TunedIterations = Tuning(tuning.chosen, fold, inner_state, lowest, best_index)
         if has_ended:
             iterations = (*tuning.chosen, best_index)
-            carry = Tuning(iterations) if len(iterations) < self.n_folds else Tuned(median_low(iterations))
+            carry = Tuning(iterations) if len(iterations) < self.n_folds else TunedIterations(median_low(iterations))
         return replace(
             state,
             evaluations=state.evaluations + inner_state.evaluations - evaluations,
@@ -155,7 +155,7 @@ def _losses(fold: Fold, inner: SolverState, fold_number: int) -> dict[str, float
     }
 
 
-def _flat(previous: SolverState | None, inner: SolverState) -> bool:
+def _is_flat(previous: SolverState | None, inner: SolverState) -> bool:
     return (
         previous is not None and previous.point.objective - inner.point.objective < MIN_DECREASE * inner.point.objective
     )

@@ -118,7 +118,7 @@ class Tron(Solver):
 def _newton(objective: Objective, state: SolverState, n_pairs: int, max_eta: float) -> SolverState:
     """Return the state one outer iteration later; n_pairs: pairs to store; max_eta: the largest eta."""
     point = state.point
-    inverse = invert_diagonal(_damped(objective.hessian_diagonal(point), objective))
+    inverse = invert_diagonal(_damp_diagonal(objective.hessian_diagonal(point), objective))
     gradient_norm = math.sqrt(dot(point.gradient, point.gradient * inverse))
     region = state.carry or Region(gradient_norm, gradient_norm)
     eta = min(max_eta, 10.0 * max_eta * math.sqrt(gradient_norm / (region.first_norm or 1.0)))
@@ -136,7 +136,7 @@ def _newton(objective: Objective, state: SolverState, n_pairs: int, max_eta: flo
     return replace(next_state, carry=region, turns=max(1, n_products), extra={"products": float(n_products)})
 
 
-def _damped(diagonal: Floats, objective: Objective) -> Floats:
+def _damp_diagonal(diagonal: Floats, objective: Objective) -> Floats:
     """Overwrite the Hessian's diagonal by M and return it."""
     if np.any(objective.alpha):
         ridge, twice = objective.ridge, 2.0 * objective.alpha  # ridge / twice is q: D' = D / q

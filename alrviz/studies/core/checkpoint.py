@@ -37,7 +37,7 @@ class Checkpoint:
         self.id: str | None = None
         self._unavailable = f"finished tasks are not kept: {for_page(keep)}" if isinstance(keep, StoreError) else ""
         self.problem = self._unavailable
-        self._store = _store(keep)
+        self._open_store = _open_store(keep)
         self._owner, self._identity = owner, (owner, kind, spec, data_hash)
         self._last_beat = 0.0
         self._failed = False
@@ -104,10 +104,10 @@ class Checkpoint:
         An error is logged, reported in `problem`, and nothing more is saved. With `log_only_message` an error is only
         logged, with this message, and saving goes on.
         """
-        if self._store is None or (self._failed and not log_only_message):
+        if self._open_store is None or (self._failed and not log_only_message):
             return None
         try:
-            return action(self._store)
+            return action(self._open_store)
         except Damaged:
             raise
         except StoreError as error:
@@ -117,7 +117,7 @@ class Checkpoint:
         return None
 
 
-def _store(keep: Keep) -> Store | None:
+def _open_store(keep: Keep) -> Store | None:
     if isinstance(keep, Store):
         return keep
     if keep is False or isinstance(keep, StoreError):

@@ -18,7 +18,7 @@ from alrviz.data.encode import lost_text
 from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.data.splits import FOLDS, n_validation_folds
 from alrviz.errors import AlrvizError, MemoryLimitError, for_page
-from alrviz.fitting.choose_order import affordable
+from alrviz.fitting.choose_order import limit_work
 from alrviz.fitting.cost.cost import Cost, calibrate
 from alrviz.fitting.cost.estimate import Estimate, estimate, known_order, with_likely_order
 from alrviz.fitting.cost.table_shape import MAX_PLANNED_TUPLES, TableShape
@@ -153,13 +153,16 @@ def choosing_order_cost(prepared: TrainingData, likely: Recipe, max_memory: int 
     n_informative = len(informative_columns(encoded.levels, likely.missing == "skip"))
     for order in range(1, min(likely.params["order"] + 1, n_informative) + 1):
         try:
-            recipe, rows_share = affordable(likely.replace(order=order), prepared, max_memory, stop)
+            recipe, rows_share = limit_work(likely.replace(order=order), prepared, max_memory, stop)
             if order > 1 and rows_share < 1.0:
                 break
             planned_fit = estimate(recipe, TableShape(encoded, stop=stop), max_memory)
         except MemoryLimitError:
             break
-        iteration, n_tuples = _iteration(planned_fit, encoded.n_classes, prepared.n_jobs), comb(n_informative, order)
+        iteration, n_tuples = (
+            _iteration_cost(planned_fit, encoded.n_classes, prepared.n_jobs),
+            comb(n_informative, order),
+        )
         cost = choosing_cost(iteration, recipe, encoded.class_rows, n_tuples)
         if not cost.seconds:  # alpha is a number: one fit for each fold
             cost = n_validation_folds(encoded.class_rows) * fit_cost(iteration, recipe, encoded.class_rows, n_tuples)
@@ -172,7 +175,7 @@ def share_seconds(share: float) -> float:
     return (1 + share) / 2
 
 
-def _iteration(planned: Estimate, n_classes: int, n_jobs: int | None) -> Cost:
+def _iteration_cost(planned: Estimate, n_classes: int, n_jobs: int | None) -> Cost:
     """Return the cost of one iteration on this machine: a pass over the rows, and the solver's arithmetic on the
     weights.
     """
@@ -204,11 +207,11 @@ def estimate_fit(
     """
     prepared = rows_of(recipe)
     likely = with_likely_order(recipe, prepared.encoded.n_columns)
-    planned_fit = _planned(prepared, likely, max_memory, stop)
+    planned_fit = _planned_estimate(prepared, likely, max_memory, stop)
     if likely is not recipe and planned_fit.refused:  # the fit will take an order that fits into memory
         likely = likely.replace(order=1)
         prepared = rows_of(likely)
-        planned_fit = _planned(prepared, likely, max_memory, stop)
+        planned_fit = _planned_estimate(prepared, likely, max_memory, stop)
     encoded, n_cols, note = prepared.encoded, prepared.encoded.n_columns, ""
     one_pass, choosing, cost = calibrate(planned_fit.cost, encoded.n_classes, prepared.n_jobs), Cost(), planned_fit.cost
     if one_pass.passes:
@@ -216,7 +219,7 @@ def estimate_fit(
         fixed_order_recipe = likely.replace(alpha=1.0) if tunes_with_order else likely
         order, n_varying = known_order(likely), len(informative_columns(encoded.levels, recipe.missing == "skip"))
         counts, n_tuples = encoded.class_rows, comb(max(n_varying, order), order)  # constant columns are only listed
-        iteration = _iteration(planned_fit, encoded.n_classes, prepared.n_jobs)
+        iteration = _iteration_cost(planned_fit, encoded.n_classes, prepared.n_jobs)
         choosing = choosing_cost(iteration, fixed_order_recipe, counts, n_tuples)
         listing_seconds = _SECONDS_PER_TUPLE * comb(n_cols, order) + _SECONDS_PER_CODE * float(counts.sum()) * n_cols
         n_listings = 1 + FOLDS if likely.params.get("alpha") == "cv" else 1
@@ -228,7 +231,7 @@ def estimate_fit(
     return RecipeEstimate(name, recipe, planned_fit, one_pass, choosing, cost, planned_fit.refused, note)
 
 
-def _planned(prepared: TrainingData, recipe: Recipe, max_memory: int | None, stop: StopToken) -> Estimate:
+def _planned_estimate(prepared: TrainingData, recipe: Recipe, max_memory: int | None, stop: StopToken) -> Estimate:
     """Return the estimate of a recipe on prepared rows, as a fit will plan them."""
     if recipe.params.get("alpha") == "cv":  # each fold's fits have a number
         recipe = recipe.replace(alpha=1.0)

@@ -48,7 +48,7 @@ def effects(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     prepared = TrainingData(weighted, None, fold.prepared.encoder, 1)
     selects = selects_tuples(recipe)
     start_model = base if "start" in recipe.params and not selects else None  # nothing is iterated, or the cells differ
-    model, _, row = _fit(
+    model, _, row = _run_fit(
         Run.on_prepared(prepared, recipe, max_memory=task.max_memory or None, start=start_model), draw, stop
     )
     pure_effects = purify(model, weighted, 1, stop)
@@ -98,12 +98,12 @@ def _base_fit(
     fits: dict[str, Any] = fold.__dict__.setdefault("_base_fits", {})
     key = recipe.to_json()
     if key not in fits:
-        fits[key] = _fit(Run.on_prepared(fold.prepared, recipe, max_memory=max_memory), 0, stop)
+        fits[key] = _run_fit(Run.on_prepared(fold.prepared, recipe, max_memory=max_memory), 0, stop)
     fit: tuple[LinearModel, Floats, Row] = fits[key]
     return fit
 
 
-def _fit(run: Run, draw: int, stop: StopToken) -> tuple[LinearModel, Floats, Row]:
+def _run_fit(run: Run, draw: int, stop: StopToken) -> tuple[LinearModel, Floats, Row]:
     """Run a fit to its end; return the model, its weights by cell (empty if it has none) and the task's row."""
     for _ in run.steps():
         stop.check()

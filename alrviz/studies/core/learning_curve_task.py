@@ -50,7 +50,7 @@ def prequential(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     seconds = time.perf_counter() - start_time
     n_seen = np.unique(np.geomspace(1, len(row_order), POINTS).round().astype(int))
     window = np.minimum(n_seen, options["window"])
-    means = [_means(row_costs, n_seen, window) for row_costs in costs_by_measure]
+    means = [_window_means(row_costs, n_seen, window) for row_costs in costs_by_measure]
     columns = {
         "outcome": "converged",
         "sentence": "",
@@ -63,7 +63,7 @@ def prequential(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     return Result([{**dict(zip(names, figures, strict=True)), **columns} for figures in point_figures])
 
 
-def _means(values: Floats, n_seen: NDArray[Any], window: NDArray[Any]) -> Floats:
+def _window_means(values: Floats, n_seen: NDArray[Any], window: NDArray[Any]) -> Floats:
     """Return the mean of the last `window` of the first `n_seen` values, for each point."""
     cumulative_sums = np.concatenate([[0.0], np.cumsum(values)])
     means: Floats = (cumulative_sums[n_seen] - cumulative_sums[n_seen - window]) / window

@@ -39,10 +39,10 @@ def short_names(recipes: Sequence[Recipe]) -> list[str]:
     """
     names = []
     for recipe in recipes:
-        if _plain(recipe) == AUTOMATIC:
+        if _plain_recipe(recipe) == AUTOMATIC:
             names.append("AutoClassifier")
             continue
-        rivals = [rival for rival in recipes if rival.label == recipe.label and _plain(rival) != AUTOMATIC]
+        rivals = [rival for rival in recipes if rival.label == recipe.label and _plain_recipe(rival) != AUTOMATIC]
         rival_fields, fields = [_fields(rival) for rival in rivals], _fields(recipe)
         differing_names = [name for name in fields if len({rival[name] for rival in rival_fields if name in rival}) > 1]
         if len({rival.params.get("solver") for rival in rivals}) == 1:  # then "auto" follows from the other parameters
@@ -56,7 +56,7 @@ def short_names(recipes: Sequence[Recipe]) -> list[str]:
     return names
 
 
-def _plain(recipe: Recipe) -> Recipe:
+def _plain_recipe(recipe: Recipe) -> Recipe:
     return recipe.replace(seed=AUTOMATIC.seed, holdout=AUTOMATIC.holdout)
 
 

@@ -41,7 +41,7 @@ _idle: deque[Any] = deque(maxlen=16)
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def computed(
+def compute_tasks(
     tasks: Sequence[tuple[int, StudyTask]],
     datasets: "Mapping[str, Dataset]",
     *,

@@ -117,7 +117,7 @@ def axis_of(frame: pd.DataFrame, name: Any, keep: Axis | None = None) -> Axis:
             f"no column is called {name!r}{nearest(str(name), column_names)}; the columns are {', '.join(column_names)}"
         )
     column = frame[name]
-    return _scale(name, column, keep) if is_numeric(column) else _levels(name, column)
+    return _numeric_axis(name, column, keep) if is_numeric(column) else _categorical_axis(name, column)
 
 
 def first_axes(frame: pd.DataFrame, across: Any = None, up: Any = None, y: Any = None) -> tuple[Any, Any]:
@@ -159,8 +159,8 @@ def _most_informative(
     rows: pd.DataFrame, candidates: Sequence[Any], chosen_names: Sequence[Any], classes: NDArray[np.intp]
 ) -> Any:
     """Return the candidate that is most informative about the classes, together with the chosen column, if any."""
-    fixed = _intervals(rows[chosen_names[0]]) if chosen_names else 0
-    return max(candidates, key=lambda name: _information(fixed * N_INTERVALS + _intervals(rows[name]), classes))
+    fixed = _interval_codes(rows[chosen_names[0]]) if chosen_names else 0
+    return max(candidates, key=lambda name: _information(fixed * N_INTERVALS + _interval_codes(rows[name]), classes))
 
 
 def _kind(column: pd.Series) -> int:
@@ -168,7 +168,7 @@ def _kind(column: pd.Series) -> int:
     return _LEVELS if not is_numeric(column) else int(column.nunique() <= MAX_FEW_VALUES)
 
 
-def _intervals(column: pd.Series) -> NDArray[np.intp]:
+def _interval_codes(column: pd.Series) -> NDArray[np.intp]:
     """Return a number below N_INTERVALS for each value: its part of a scale, or its level's rank."""
     if not is_numeric(column):
         codes = pd.factorize(column)[0] + 1  # 0 for missing
@@ -234,7 +234,7 @@ def _one_unit(first_name: str, second_name: str) -> bool:
     return all(coordinates) and len({match[1] for match in coordinates if match}) == 1
 
 
-def _scale(name: Any, column: pd.Series, keep: Axis | None) -> Axis:
+def _numeric_axis(name: Any, column: pd.Series, keep: Axis | None) -> Axis:
     """Return the axis of a numeric column: with the ends of `keep` where its values still fill them."""
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     values = values[np.isfinite(values)]
@@ -248,7 +248,7 @@ def _scale(name: Any, column: pd.Series, keep: Axis | None) -> Axis:
     return Axis(name, lowest - margin, highest + margin, column=column)
 
 
-def _levels(name: Any, column: pd.Series) -> Axis:
+def _categorical_axis(name: Any, column: pd.Series) -> Axis:
     """Return the axis of a categorical column: its most frequent levels, in their own order or the alphabet's."""
     level_by_row = texts(column)
     rows_by_level = level_by_row.value_counts(sort=True)

@@ -227,13 +227,13 @@ def decision_map(
         across, up = axes_of(frame, (across, up))
     other_columns = others_of(frame, across, up, how=others, row=row, seed=seed)
     points = None if y is None else points_of(adapter, frame, y, across, up, seed=seed)
-    sides = _sides((across, up), other_columns.per_place, SIDE_PLACES if sides is None else sides)
+    sides = _surface_sides((across, up), other_columns.per_place, SIDE_PLACES if sides is None else sides)
     for side in sides:
         values = _map_values(adapter, across, up, other_columns, side, stop)
         yield Surface(across, up, adapter.classes, values, adapter.probability, points, fine=side == sides[-1])
 
 
-def _sides(axes: Sequence[Axis], per_place: int, sides: Sequence[int]) -> list[int]:
+def _surface_sides(axes: Sequence[Axis], per_place: int, sides: Sequence[int]) -> list[int]:
     """Return the places along a scale of each surface, coarse to fine, within MAX_PREDICTIONS."""
     n_scales = sum(axis.numeric for axis in axes)
     if not n_scales:

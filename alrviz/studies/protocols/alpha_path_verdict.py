@@ -114,7 +114,9 @@ def sentence(study: "Study", measure: str = "log_loss") -> str:
         return ""
     names = path_names(study)
     subject_text = f" of {len(verdicts)} paths ({names[best.racer]})" if len(verdicts) > 1 else ""
-    text = _sentence(best, WORDS[measure], subject_text, _ends(study, summary_rows, best, measure), heldout_rows(study))
+    text = _sentence(
+        best, WORDS[measure], subject_text, _end_texts(study, summary_rows, best, measure), heldout_rows(study)
+    )
     if measure != "rmse" and best.place != BETWEEN:
         rmse_verdict = verdict_on(summary_rows[summary_rows.racer == best.racer], "rmse")
         if rmse_verdict.place == BETWEEN:
@@ -172,7 +174,7 @@ def alpha_text(alpha: float) -> str:
     return f"{alpha:,.0f}" if alpha >= 1000 else np.format_float_positional(float(f"{alpha:.3g}"), trim="-")
 
 
-def _ends(study: "Study", lines: "pd.DataFrame", verdict: AlphaPathVerdict, measure: str) -> tuple[str, str]:
+def _end_texts(study: "Study", lines: "pd.DataFrame", verdict: AlphaPathVerdict, measure: str) -> tuple[str, str]:
     """Describe both ends: the strongest and the weakest penalty fitted, and the reference models beyond them.
 
     lines: the study's summary, a row for each recipe and alpha.

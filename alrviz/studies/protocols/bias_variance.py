@@ -127,7 +127,7 @@ class Errors:
         rounds = _complete_rounds(results)
         cached = self._cache.get(key)
         if cached is None or cached[0] != tuple(rounds):
-            parts_by_name = _parts(self.predictions(results), self._y, self._n_classes, self._weights)
+            parts_by_name = _parts_with_errors(self.predictions(results), self._y, self._n_classes, self._weights)
             self._cache[key] = cached = (tuple(rounds), {"rounds": len(rounds), **parts_by_name})
         return dict(cached[1])
 
@@ -158,7 +158,9 @@ def _complete_rounds(results: Sequence[tuple[StudyTask, Result]]) -> dict[int, l
     return {k: rounds[k] for k in sorted(rounds) if len(rounds[k]) == rounds[k][0][0].split.folds}
 
 
-def _parts(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None) -> Row:
+def _parts_with_errors(
+    predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None
+) -> Row:
     """Return PARTS of the predictions (R, N), NaN below two rounds, and their jackknife errors, NaN below three."""
     n_rounds, value_by_part = len(predicted), dict.fromkeys(PARTS, float("nan"))
     error_by_part = dict(value_by_part)

@@ -30,7 +30,7 @@ from alrviz.studies.protocols.fold_losses import (
     fold_error,
     mean_figures,
     simplest_model,
-    succeeded,
+    successful_fits,
 )
 from alrviz.studies.statistics.measures import loss_text, pooled_reliability
 
@@ -128,7 +128,7 @@ class OrderStudy(Study):
 
     def _paired_folds(self, family: str) -> "pd.DataFrame":
         """Return the folds that this family's fits and all orders have finished, with the gap to the best order."""
-        losses, frame = complete_losses(self, "order"), succeeded(self.frame())
+        losses, frame = complete_losses(self, "order"), successful_fits(self.frame())
         racers = [k for k, recipe in enumerate(self.recipes) if recipe.family == family]
         racer = next((k for k in racers if self.about(k)["order"] is None), None)
         if not len(losses) or not (frame.racer == racer).any():
@@ -217,7 +217,7 @@ def summary(study: Study) -> "pd.DataFrame":
     """Return a row for each order, over the folds that all orders have finished."""
     import pandas as pd
 
-    losses, frame, summary_rows = complete_losses(study, "order"), succeeded(study.frame()), []
+    losses, frame, summary_rows = complete_losses(study, "order"), successful_fits(study.frame()), []
     for order_index, order in enumerate(losses):
         fits = frame[frame.order == order]
         row = {"order": int(order), **mean_figures(losses[order], fits)}
@@ -244,7 +244,7 @@ def _alpha_note(study: Study, order: int) -> str:
     recipe = next((recipe for recipe in study.recipes if recipe.params.get("order") == order), None)
     if recipe is None or recipe.params.get("alpha") not in ("cv", "auto"):
         return ""
-    frame, ranges = succeeded(study.frame()), list[str]()
+    frame, ranges = successful_fits(study.frame()), list[str]()
     fits = frame[frame.order == order]
     for name in alpha_columns(fits):
         lowest, median, highest = (f"{fits[name].quantile(quantile):.3g}" for quantile in (0.0, 0.5, 1.0))

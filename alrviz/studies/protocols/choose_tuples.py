@@ -17,7 +17,7 @@ from alrviz.studies.core.names import tuples_text
 from alrviz.studies.core.study import Study, StudyOptions
 from alrviz.studies.core.study_task import fold_tasks
 from alrviz.studies.protocols.choose_order import cuts_note
-from alrviz.studies.protocols.fold_losses import complete_losses, mean_figures, simplest_model, succeeded
+from alrviz.studies.protocols.fold_losses import complete_losses, mean_figures, simplest_model, successful_fits
 from alrviz.studies.statistics.measures import loss_text
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def summary(study: Study) -> "pd.DataFrame":
     """Return a row for each order and share, over the folds that all models have finished."""
     import pandas as pd
 
-    losses, frame, summary_rows = complete_losses(study, "racer"), succeeded(study.frame()), []
+    losses, frame, summary_rows = complete_losses(study, "racer"), successful_fits(study.frame()), []
     for racer in losses:
         params = study.recipes[racer].params
         figures = mean_figures(losses[racer], frame[frame.racer == racer])

@@ -22,7 +22,7 @@ def complete_losses(study: Study, by: str) -> "pd.DataFrame":
     frame = study.frame()
     if "log_loss" not in frame:
         return pd.DataFrame()
-    fits = succeeded(frame[frame[by].notna()])
+    fits = successful_fits(frame[frame[by].notna()])
     models = {{"racer": task.racer, **study.about(task.racer)}[by] for task in study.tasks}
     remaining_models = sorted(models - {None} - failures(study, by).keys())  # a fold is complete once all have it
     losses = fits.pivot(index=["repeat", "fold"], columns=by, values="log_loss")
@@ -30,7 +30,7 @@ def complete_losses(study: Study, by: str) -> "pd.DataFrame":
     return losses if len(losses) else pd.DataFrame()
 
 
-def succeeded(frame: "pd.DataFrame") -> "pd.DataFrame":
+def successful_fits(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Return the rows of the fits that have not failed."""
     return frame[frame.outcome != "failed"] if len(frame) else frame
 

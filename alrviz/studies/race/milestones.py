@@ -169,7 +169,7 @@ class Difference:
         return abs(self.mean) < 2 * self.error or self.mean == 0
 
 
-def paired(a: np.ndarray, b: np.ndarray) -> Difference:
+def paired_difference(a: np.ndarray, b: np.ndarray) -> Difference:
     """Return the mean of a - b over the same rows and its standard error.
 
     a, b (rows,): losses of two models on the same rows. With fewer than two rows the error is NaN, and never a tie.

@@ -49,12 +49,12 @@ def record(race: Race, version: str) -> str:
         "format": FORMAT,
         "version": version,
         "data": {"name": race.dataset.name, "hash": race.dataset.hash, "n_rows": race.dataset.n_rows},
-        "runs": [_run(run) for run in race.runs],
+        "runs": [_run_content(run) for run in race.runs],
     }
     return json.dumps(content, separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 
-def _run(run: Any) -> dict[str, Any]:
+def _run_content(run: Any) -> dict[str, Any]:
     frame, metadata = run.trace.frame(), run_metadata(run)
     return {
         **metadata,

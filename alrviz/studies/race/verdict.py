@@ -186,7 +186,7 @@ class _Ranking:
     at_least: bool
 
 
-def _count(racer: RacerSummary, goals: Milestones, goal: int) -> float:
+def _count_to_goal(racer: RacerSummary, goals: Milestones, goal: int) -> float:
     """Return when a racer reached a goal, in the milestones' unit; its last count if it did not."""
     count_to_goal = goals.at(racer.name, goal)
     count_to_goal = racer.last_of(UNITS[goals.unit]) if count_to_goal is None else count_to_goal
@@ -197,12 +197,12 @@ def _ranking(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -> _R
     """Return who is first and last at a goal (0 or 1), by how much, and whether the factor is a lower bound."""
 
     def key(racer: RacerSummary) -> tuple[bool, float, str]:
-        return goals.at(racer.name, goal) is None, _count(racer, goals, goal), racer.name
+        return goals.at(racer.name, goal) is None, _count_to_goal(racer, goals, goal), racer.name
 
     ranked_lanes = sorted(racers, key=key)
     fastest, slowest = ranked_lanes[0], ranked_lanes[-1]
     racers_without_goal = [racer for racer in ranked_lanes if goals.at(racer.name, goal) is None]
-    factor = _count(slowest, goals, goal) / _count(fastest, goals, goal)
+    factor = _count_to_goal(slowest, goals, goal) / _count_to_goal(fastest, goals, goal)
     # A racer that never came near is slower than its own count says, even if it stopped early.
     return _Ranking(
         goal, fastest, slowest, max(factor, MIN_FACTOR) if racers_without_goal else factor, bool(racers_without_goal)
@@ -213,7 +213,8 @@ def _each_leads_once(tight: _Ranking, loose: _Ranking, goals: Milestones) -> boo
     """Return whether the leader of each milestone is clearly behind at the other."""
     pairs = ((tight.first, loose.first, 1), (loose.first, tight.first, 0))
     return all(
-        _count(follower, goals, goal) >= MIN_FACTOR * _count(leader, goals, goal) for leader, follower, goal in pairs
+        _count_to_goal(follower, goals, goal) >= MIN_FACTOR * _count_to_goal(leader, goals, goal)
+        for leader, follower, goal in pairs
     )
 
 
@@ -221,10 +222,13 @@ def _counts_text(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -
     """Return who reached a milestone when: "alr 20 iterations, lr 52, gd not after 100"."""
     racers_at_goal = [racer for racer in racers if goals.at(racer.name, goal) is not None]
     racers_without_goal = [racer for racer in racers if goals.at(racer.name, goal) is None]
-    racers_at_goal.sort(key=lambda racer: (_count(racer, goals, goal), racer.name))
-    count_texts = [f"{racer.name} {_count_text(_count(racer, goals, goal), goals.unit)}" for racer in racers_at_goal]
+    racers_at_goal.sort(key=lambda racer: (_count_to_goal(racer, goals, goal), racer.name))
+    count_texts = [
+        f"{racer.name} {_count_text(_count_to_goal(racer, goals, goal), goals.unit)}" for racer in racers_at_goal
+    ]
     count_texts += [
-        f"{racer.name} not after {_count_text(_count(racer, goals, goal), goals.unit)}" for racer in racers_without_goal
+        f"{racer.name} not after {_count_text(_count_to_goal(racer, goals, goal), goals.unit)}"
+        for racer in racers_without_goal
     ]
     return _with_unit(count_texts, goals.unit)
 
@@ -259,7 +263,7 @@ def _faster_verdict(racers: Sequence[RacerSummary], goals: Milestones, rank: _Ra
         for racer in racers
         if racer is not rank.first
         and goals.at(racer.name, rank.goal) is not None
-        and _count(racer, goals, rank.goal) < MIN_FACTOR * _count(rank.first, goals, rank.goal)
+        and _count_to_goal(racer, goals, rank.goal) < MIN_FACTOR * _count_to_goal(rank.first, goals, rank.goal)
     ]
     equal_text = f" ({_join_names(equally_fast_names)} about as fast)" if equally_fast_names else ""
     counts_text = "" if len(racers) > MAX_DETAILED else f" {_both_milestones(racers, goals, rank.goal)}"

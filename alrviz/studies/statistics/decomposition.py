@@ -61,7 +61,7 @@ def decompose(
     if rounds < 2:
         raise RecipeError(f"variance needs predictions of at least 2 models for each row, got {rounds}; add rounds")
     return _decomposition_of(
-        np.average(_per_row(_counts(predicted, n_classes), rounds, y), axis=1, weights=weights), rounds
+        np.average(_per_row(_prediction_counts(predicted, n_classes), rounds, y), axis=1, weights=weights), rounds
     )
 
 
@@ -73,7 +73,7 @@ def leave_one_out(
     A row's figures without a round depend only on that round's prediction, so C tables of figures serve all R rounds.
     """
     n_rounds, n_rows = predicted.shape
-    votes, row_numbers = _counts(predicted, n_classes), np.arange(n_rows)
+    votes, row_numbers = _prediction_counts(predicted, n_classes), np.arange(n_rows)
     figures = np.zeros((n_classes, 6, n_rows))
     for class_index in range(n_classes):
         is_predicted = votes[:, class_index] > 0
@@ -86,7 +86,7 @@ def leave_one_out(
     ]
 
 
-def _counts(predicted: NDArray[np.integer], n_classes: int) -> NDArray[np.intp]:
+def _prediction_counts(predicted: NDArray[np.integer], n_classes: int) -> NDArray[np.intp]:
     """Return how many rounds predicted each class for each row: (N, C)."""
     n_rows = predicted.shape[1]
     flat_index = predicted + n_classes * np.arange(n_rows)
