@@ -131,7 +131,7 @@ def _row(lane: RacerSummary, marks: Milestones) -> Row:
     totals = {unit: lane.last_of(column) for unit, column in UNITS.items()}
     row: Row = {"racer": lane.name, "outcome": lane.outcome, "objective": lane.best}
     for goal in (0, 1):
-        milestone = marks.met[lane.name][goal]
+        milestone = marks.counts_by_racer[lane.name][goal]
         row |= {f"{unit}_{goal}": float((milestone or totals)[unit]) for unit in _UNITS} | {
             f"met_{goal}": milestone is not None
         }

@@ -130,7 +130,7 @@ def seed_of(estimator: Any, recipe: Recipe) -> int:
     if isinstance(random_state, numbers.Integral):
         return int(ENCODING["seed"].check("random_state", random_state))
     generator = check_random_state(random_state)
-    return int(generator.randint(2**32, dtype=np.uint32)) if recipe.draws else 0
+    return int(generator.randint(2**32, dtype=np.uint32)) if recipe.is_random else 0
 
 
 def check_max_memory(max_memory: Any) -> None:

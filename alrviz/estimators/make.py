@@ -53,7 +53,7 @@ def unfitted_estimator(cls: type[RecipeClassifier], recipe: Recipe, **other_para
     """Return an unfitted classifier with the parameters of a recipe and `other_params`."""
     names = cls._get_param_names()
     params = {name: value for name, value in recipe.params.items() if name in names}
-    if recipe.draws:
+    if recipe.is_random:
         params["random_state"] = recipe.seed
     for name, value in params.items():
         if isinstance(value, Mapping):

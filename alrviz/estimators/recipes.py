@@ -406,7 +406,7 @@ class FitProgress:
         self._line = make_progress_bar() if has_line else None
 
     def trial(self, trial: Mapping[str, float]) -> None:
-        """Show the settings that are being tried, an entry of `Run.tried`."""
+        """Show the settings that are being tried, an entry of `Run.trials`."""
         if self._line is not None:
             self._line.set_postfix_str(_trial_text(trial), refresh=False)
             self._line.update(0)

@@ -138,12 +138,12 @@ class Recipe:
         return self.definition.missing(self.params)
 
     @property
-    def draws(self) -> bool:
+    def is_random(self) -> bool:
         """Whether the fit itself depends on the seed, apart from the split."""
-        return self.definition.draws(self.params)
+        return self.definition.is_random(self.params)
 
     @property
-    def paper(self) -> bool:
+    def is_paper_fit(self) -> bool:
         """Whether `paper_mode` would not change it: the fit that the papers ran."""
         paper = self.definition.paper_params(self.params)
         return bool(paper) and all(self.params[name] == value for name, value in paper.items())
@@ -158,7 +158,7 @@ class Recipe:
         return self.params[name] if name in self.params else getattr(self, name)
 
     @property
-    def changed(self) -> dict[str, Any]:
+    def changed_settings(self) -> dict[str, Any]:
         """The settings that differ from the family's defaults, parameters first; mappings as dicts."""
         values = {name: self.value(name) for name in (*self.params, *ENCODING)}
         changed_values = {name: value for name, value in values.items() if value != self.settings[name].default}
@@ -214,7 +214,7 @@ class Recipe:
         return sha256(f"{self.to_json()}|{data_hash}".encode()).hexdigest()
 
     def __repr__(self) -> str:
-        return f"Recipe({', '.join([repr(self.family), *(f'{k}={v!r}' for k, v in self.changed.items())])})"
+        return f"Recipe({', '.join([repr(self.family), *(f'{k}={v!r}' for k, v in self.changed_settings.items())])})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Recipe) and self.to_json() == other.to_json()

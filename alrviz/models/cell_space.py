@@ -194,11 +194,13 @@ class TupleSpace(Space):
         MemoryLimitError: there are more cells than can be numbered.
     """
 
-    chosen: Sequence[Sequence[int]]
+    given_tuples: Sequence[Sequence[int]]
 
     def __post_init__(self) -> None:
-        levels, largest_size = np.array(self.levels, np.int64), max(map(len, self.chosen), default=1)
-        cards = [prod(levels[list(columns)].tolist()) for columns in self.chosen]  # Python's numbers do not overflow
+        levels, largest_size = np.array(self.levels, np.int64), max(map(len, self.given_tuples), default=1)
+        cards = [
+            prod(levels[list(columns)].tolist()) for columns in self.given_tuples
+        ]  # Python's numbers do not overflow
         if sum(cards) > MAX_CELLS:
             raise MemoryLimitError(
                 f"{len(cards)} tuples of up to {largest_size} columns have {sum(cards):,} cells; at most "
@@ -207,9 +209,9 @@ class TupleSpace(Space):
                 MAX_CELLS * 16,
             )
         strides = np.zeros((len(cards), largest_size), np.int64)
-        for row, columns in zip(strides, self.chosen, strict=True):
+        for row, columns in zip(strides, self.given_tuples, strict=True):
             row[: len(columns)] = np.append(np.cumprod(levels[list(columns)][:0:-1])[::-1], 1)
-        padded = [[*t, *[t[-1]] * (largest_size - len(t))] for t in self.chosen]
+        padded = [[*t, *[t[-1]] * (largest_size - len(t))] for t in self.given_tuples]
         tuples = np.array(padded, np.int32).reshape(-1, largest_size)
         self._set_fields(levels=levels, tuples=tuples, strides=strides, cards=np.array(cards, np.int64))
 
@@ -221,7 +223,7 @@ class TupleSpace(Space):
     @property
     def gamma(self) -> float:
         """AnJE's exponent, with which the columns of the tuples count once on average; compare `CellSpace`."""
-        return len(np.unique(self.tuples)) / max(1, sum(map(len, self.chosen)))
+        return len(np.unique(self.tuples)) / max(1, sum(map(len, self.given_tuples)))
 
     @property
     def has_parts(self) -> bool:

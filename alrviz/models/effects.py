@@ -54,7 +54,7 @@ class Effects:
     Attributes:
         space: the model's tuples and all their subtuples, small ones first; each column has one more level, "no level".
         index: of their cells.
-        raw: (S, C) what the model adds in each cell, before moves; 0 in tuples that the model does not have.
+        raw_effects: (S, C) what the model adds in each cell, before moves; 0 in tuples that the model does not have.
         f: (S, C) pure effects; their mean over the classes is 0.
         rows: (S,) the weight of the rows in each cell.
         intercept: (C,).
@@ -64,7 +64,7 @@ class Effects:
 
     space: AnySpace
     index: CellIndex[AnySpace]
-    raw: Floats
+    raw_effects: Floats
     f: Floats
     rows: Floats
     intercept: Floats
@@ -328,7 +328,7 @@ def _raw_effects(
 def _row_weights(index: CellIndex[AnySpace], codes: Codes, weights: Floats, stop: StopToken) -> Floats:
     """Return (S,) the sum of the weights (N,) of the rows of codes (a, N) in each cell of `index`."""
     codes, n, n_tuples = as_kernel_codes(codes), codes.shape[1], index.space.n_tuples
-    rows = np.zeros(len(index.local))
+    rows = np.zeros(len(index.local_cells))
     chunk_rows = max(16, _NUMBERS_PER_CHUNK // max(1, n_tuples))
     for begin in range(0, n, chunk_rows):
         stop.check()

@@ -46,12 +46,12 @@ class CellIndex(Generic[S]):
     Attributes:
         space: the cell space.
         begin: (T + 1,) int64, where each tuple's seen cells begin.
-        local: (S,) int64, the seen cells, each counted within its tuple, ascending.
+        local_cells: (S,) int64, the seen cells, each counted within its tuple, ascending.
     """
 
     space: S
     begin: NDArray[np.int64]
-    local: NDArray[np.int64]
+    local_cells: NDArray[np.int64]
     start: NDArray[np.int64]
     mask: NDArray[np.int64]
     shift: NDArray[np.int64]
@@ -85,18 +85,18 @@ class CellIndex(Generic[S]):
         return type(self).from_local_cells, (
             self.space,
             self.begin,
-            self.local,
+            self.local_cells,
         )  # filling slots is faster than sending them
 
     @property
     def n_rows(self) -> int:
         """Number of rows of the cell table, 2T + S."""
-        return 2 * self.space.n_tuples + len(self.local)
+        return 2 * self.space.n_tuples + len(self.local_cells)
 
     @property
     def seen_cells(self) -> NDArray[np.int64]:
         """(S,) the seen cells as the cell space numbers them, ascending."""
-        return self.local + np.repeat(self.space.first, np.diff(self.begin))
+        return self.local_cells + np.repeat(self.space.first, np.diff(self.begin))
 
     def locate(self, codes: Codes, begin: int, end: int) -> NDArray[np.uint32]:
         """Return (end - begin, T): the row of the cell table that rows begin..end of the codes have in each tuple."""
@@ -131,7 +131,7 @@ class CellIndex(Generic[S]):
         )
         inner_rows = iter((inner_blocks.first[:-1] + self.n_rows).tolist())
         pieces = [
-            ([next(inner_rows) + key for key, _ in values], block.direct, examples)
+            ([next(inner_rows) + key for key, _ in values], block.direct_tuples, examples)
             for block, examples, values in zip(blocks, joined.examples, joined.inner, strict=True)
         ]
         rows = self.n_rows + inner_blocks.n_joint

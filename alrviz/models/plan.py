@@ -74,7 +74,7 @@ class Block:
     inner: "tuple[Block, ...]" = ()
 
     @property
-    def direct(self) -> NDArray[np.int64]:
+    def direct_tuples(self) -> NDArray[np.int64]:
         """The tuples that no inner block has, to whose cells joint values are linked directly."""
         if not self.inner:
             return self.tuples

@@ -122,7 +122,9 @@ def _space_with_no_level(space: AnySpace, max_bytes: int, n_classes: int) -> Any
     possible = space.cards_of(space.levels + 1.0).sum()
     if possible >= 2**31 or 8 * possible * max(2, n_classes) > max_bytes:
         return None
-    return space_of(space.levels + 1, space.order if isinstance(space, CellSpace) else tuple(map(tuple, space.chosen)))
+    return space_of(
+        space.levels + 1, space.order if isinstance(space, CellSpace) else tuple(map(tuple, space.given_tuples))
+    )
 
 
 def _count_densely(

@@ -136,7 +136,7 @@ def test_the_last_trial_of_an_order_is_followed_closer_where_rows_are_many(monke
     np.testing.assert_array_equal(last.log_values, before.log_values)
     run = alrviz.Run(data, alrviz.Recipe("hlr", order="auto", alpha="auto", holdout=0.0))
     run.advance()
-    *earlier, closer = (line for line in run.tried if line["order"] == 2)
+    *earlier, closer = (line for line in run.trials if line["order"] == 2)
     assert [line["log_loss"] != closer["log_loss"] for line in earlier if line["alpha_2"] == closer["alpha_2"]] == [
         True
     ]

@@ -351,10 +351,10 @@ def test_the_estimate_counts_possible_cells(structure, cells):
     encoded = table(50, (3, 4, 2, 5))
     known = estimate(Recipe("elr", structure=structure), TableShape(encoded))
     assert known.cost.parameters == 3 * (1 + cells)
-    assert (known.choice.solver, known.refused) == ("cg", "")
+    assert (known.choice.solver, known.refusal) == ("cg", "")
     small = estimate(Recipe("elr", structure=structure), TableShape(encoded), 1000)
-    assert "1 MiB" not in small.refused
-    assert "MiB may be used" in small.refused
+    assert "1 MiB" not in small.refusal
+    assert "MiB may be used" in small.refusal
     with pytest.raises(MemoryLimitError, match="MiB may be used"):
         list(Run.on_encoded(encoded, Recipe("elr", structure=structure), max_memory=1000).steps())
 

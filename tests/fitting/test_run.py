@@ -251,7 +251,7 @@ def test_a_model_too_large_is_refused_before_it_is_counted(monkeypatch):
     with pytest.raises(MemoryLimitError, match=r"order 2 needs about .* MiB here and 0 MiB may be used"):
         run.advance()
     assert run.outcome.code == "failed"
-    assert run.estimate.refused == run.outcome.sentence
+    assert run.estimate.refusal == run.outcome.sentence
 
 
 @pytest.mark.parametrize("family", ["lr", "alr", "anje"])

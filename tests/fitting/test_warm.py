@@ -138,7 +138,7 @@ def test_codes_and_keys_are_made_ready_by_the_width_of_each(monkeypatch):
     asked = []
     monkeypatch.setattr(run_module, "warm_covers", lambda wide: asked.append(("codes", wide)) or 1.0)
     monkeypatch.setattr(warm_module, "warm_passes", lambda n, wide, loss, _: asked.append((loss.name, wide)) or 2.0)
-    monkeypatch.setattr(warm_module, "warm_single", lambda wide: asked.append(("single", wide)) or 4.0)
+    monkeypatch.setattr(warm_module, "warm_single", lambda wide: asked.append(("single_rows", wide)) or 4.0)
     wide_codes = drain(run_of(table(60, (3, 2), dtype=np.uint32), order=1, max_iter=1, objective="hinge"))
     assert asked == [("codes", True), ("hinge", False)]
     assert wide_codes.compile_seconds == 3.0

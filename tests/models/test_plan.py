@@ -35,7 +35,7 @@ def check(plan, space):
         assert len(set(block.columns.tolist())) == len(block.columns)
         assert set(space.tuples[block.tuples].ravel().tolist()) <= set(block.columns.tolist())
         assert (block.columns.dtype, block.tuples.dtype) == (np.int32, np.int64)
-        inside = [block.direct, *(inner.tuples for inner in block.inner)]
+        inside = [block.direct_tuples, *(inner.tuples for inner in block.inner)]
         assert sorted(np.concatenate(inside).tolist()) == sorted(block.tuples.tolist())
         for inner in block.inner:
             assert set(inner.columns.tolist()) <= set(block.columns.tolist())

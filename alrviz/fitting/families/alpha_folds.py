@@ -51,20 +51,20 @@ def with_folds(fit: Estimate, recipe: "FitSettings", shape: TableShape) -> Estim
     search.
     """
     encoded = shape.encoded
-    if recipe.params.get("alpha") != AUTO or fit.refused:
+    if recipe.params.get("alpha") != AUTO or fit.refusal:
         return fit
     folds = n_validation_folds(encoded.class_rows)
     fold_bytes = fit.cost.bytes
     if uses_gram_matrix(recipe, encoded):  # validation with training rows, and training rows with themselves
         fold_bytes = 4 * encoded.n_rows**2 * (_n_alphas(recipe) + 1)
     cost, refusal_text = fit.cost.alongside(Cost(bytes=folds * fold_bytes)), ""
-    if cost.bytes > fit.allowed:
+    if cost.bytes > fit.max_bytes:
         refusal_text = (
             f"alpha='auto' has {folds} fold{'s' * (folds > 1)} in memory beside the fit: about "
-            f"{cost.bytes / 2**20:,.0f} MiB here, and {fit.allowed / 2**20:,.0f} MiB may be used. Choose a number for "
-            "alpha, a lower order, fewer levels or columns, or a higher max_memory"
+            f"{cost.bytes / 2**20:,.0f} MiB here, and {fit.max_bytes / 2**20:,.0f} MiB may be used. Choose a number "
+            "for alpha, a lower order, fewer levels or columns, or a higher max_memory"
         )
-    return replace(fit, cost=cost, refused=refusal_text)
+    return replace(fit, cost=cost, refusal=refusal_text)
 
 
 def with_alpha_search(problem: FitProblem, request: FitRequest) -> FitProblem:
@@ -107,7 +107,7 @@ def best_on_folds(
 def final_weights(problem: FitProblem, stop: StopToken) -> Floats:
     """Return the weights (M,) at the end of a fit."""
     fit = problem.fit
-    test = ConvergenceTest(fit.objective, fit.max_iter, fit.tol, fit.spent)
+    test = ConvergenceTest(fit.objective, fit.max_iter, fit.tol, fit.passes_before)
     state = fit.solver.init(fit.objective, fit.w0)
     while test.verdict(state) is None:
         stop.check()
@@ -128,7 +128,7 @@ def _descent(request: FitRequest) -> Descent:
 
 
 def _n_alphas(recipe: "FitSettings") -> int:
-    return recipe.params["order"] if recipe.definition.params["alpha"].each else 1
+    return recipe.params["order"] if recipe.definition.params["alpha"].per_order else 1
 
 
 def _alpha_folds(request: FitRequest, merge: bool = True) -> Iterator[Fold]:

@@ -120,7 +120,7 @@ class CellFamily(Family):
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
         """Compile the passes of a fit of `recipe` to n_classes classes; return the seconds it took.
 
-        wide: for keys of 32 bits, else of 16.
+        has_wide_codes: for keys of 32 bits, else of 16.
         """
         return warm_fit(recipe, n_classes, wide)
 
@@ -138,7 +138,7 @@ class CellFamily(Family):
         smoothing, classes = params["smoothing"], prepared.encoded.classes
         report("counting cells")
         tuples = self.tuples(InMemory(request), params, prepared.encoded.n_columns)
-        covered = prepared.covered(tuples, stop)
+        covered = prepared.covered_rows(tuples, stop)
         report("compiling")
         compiled = warm_fit(request.recipe, prepared.encoded.n_classes, covered.rows.has_wide_keys)
         report("counting cells")
@@ -172,26 +172,40 @@ class CellFamily(Family):
         @lru_cache(maxsize=1)  # selecting tuples counts the chosen ones, which the fit needs again
         def count(tuples: Tuples, choosing: bool = False) -> StreamedCounts:
             n_rows, sample = cache.n_rows("train"), partial(first_training_rows, coded)
-            require_memory(estimate_counting(tuples, n_rows, n_classes, coded.levels, request.allowed, sample, stop))
-            chunks = request.chunks(n_validation if choosing or request.choosing else 0)
-            request.used.append(chunks)
+            require_memory(estimate_counting(tuples, n_rows, n_classes, coded.levels, request.max_bytes, sample, stop))
+            chunks = request.chunks(n_validation if choosing or request.chooses_settings else 0)
+            request.chunks_read.append(chunks)
             return count_stream(
-                coded.levels, tuples, chunks, n_classes, params["smoothing"], request.allowed // 8, request.n_jobs, stop
+                coded.levels,
+                tuples,
+                chunks,
+                n_classes,
+                params["smoothing"],
+                request.max_bytes // 8,
+                request.n_jobs,
+                stop,
             )
 
-        heldout_rows = validation_part(cache, n_classes) if request.choosing else test_part(cache, n_classes)
-        first_chunk = first_training_rows(coded, n_validation if request.choosing else 0)
+        heldout_rows = validation_part(cache, n_classes) if request.chooses_settings else test_part(cache, n_classes)
+        first_chunk = first_training_rows(coded, n_validation if request.chooses_settings else 0)
         trial, sample = step_trial(first_chunk), sample_trial(first_chunk)
         streamed = count(self.tuples(OverPasses(count, trial, sample, request), params, len(coded.levels)))
-        estimate = estimate_stream(streamed, request.allowed, params.get("solver", "none"), sample.training.n_rows)
+        estimate = estimate_stream(streamed, request.max_bytes, params.get("solver", "none"), sample.training.n_rows)
         require_memory(estimate)
-        passes_spent = float(request.spent + sum(chunks.passes for chunks in request.used))
+        passes_spent = float(request.passes_before + sum(chunks.passes for chunks in request.chunks_read))
         request.report("comparing with AnJE")
         baseline = observers.stream_losses(streamed, heldout_rows, stop)
         if params.get("solver") == "auto":
             request.report("choosing a solver on a sample")
         fit = assemble_stream(
-            streamed, trial, sample, params, stop, seed=request.recipe.seed, spent=passes_spent, start=request.start
+            streamed,
+            trial,
+            sample,
+            params,
+            stop,
+            seed=request.recipe.seed,
+            passes_before=passes_spent,
+            start=request.start,
         )
         if fit.choice is not None:
             estimate = replace(estimate, choice=fit.choice)
@@ -319,7 +333,7 @@ class WeightedFamily(CellFamily):
         """Return the solver that will run; see choice.py."""
         return chosen_solver(params)
 
-    def draws(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Mapping[str, Any]) -> bool:
         """Return whether the start or the order of rows is random."""
         return params["start"] == "random" or self.solver(params) in (*STOCHASTIC, *IN_BATCHES)
 

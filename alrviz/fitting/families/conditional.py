@@ -132,7 +132,7 @@ class ELR(Networks):
                         "missing value is a level"
                     )
 
-    def draws(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Mapping[str, Any]) -> bool:
         """Return whether the folds of cross-tuning are drawn."""
         return bool(params["cross_tuning"])
 
@@ -192,7 +192,7 @@ class ELR(Networks):
         request.report("counting cells")
         tables = prepared.tables(1, params["smoothing"], stop)
         classes = prepared.encoded.classes
-        covered = prepared.covered(1, stop)
+        covered = prepared.covered_rows(1, stop)
         baseline = observers.baseline_losses(covered, tables, params["class_weight"], classes, stop)
         fit, heldout = self.assemble(prepared, recipe, params, stop)
         return FitProblem(fit, heldout, baseline, None, compiled, (observers.observe_first_rise(),))

@@ -127,7 +127,7 @@ class DLR(Family):
         """Return "newton", the only solver of the weights."""
         return "newton"
 
-    def draws(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Mapping[str, Any]) -> bool:
         """Return whether rows are drawn to validate the bandwidths."""
         return params["bandwidth"] in VALIDATES
 

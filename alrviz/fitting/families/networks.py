@@ -124,7 +124,7 @@ class Networks(Family):
         params = recipe.params
         counting = recipe.replace(family="anje", order=self.highest_order(params, shape.encoded.n_columns))
         tables = estimate_cells(counting, replace(shape, prepared=None, covers=False), max_memory)
-        if tables.refused:
+        if tables.refusal:
             return without_seconds(tables)
         return estimate_by_formula(self.cost(shape, params, tables), self.choice, "tables", shape, max_memory)
 

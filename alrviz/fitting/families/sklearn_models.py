@@ -35,7 +35,7 @@ class SklearnFamily(Family):
     takes_numbers = True
     counts_cells = shows_weights = False
 
-    def draws(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Mapping[str, Any]) -> bool:
         """Return True: trees and the folds of the calibration are random."""
         return True
 

@@ -32,7 +32,7 @@ from alrviz.stop import NEVER, StopToken
 def ridge_of(parameterisation: Parameterisation, alpha: Alpha, penalty: str) -> Floats | None:
     """Return 2 alpha q, shaped as w (S + 1, C) or as shared weights; None without a penalty."""
     alphas = parameterisation.alpha_of_weights(alpha)
-    q = parameterisation.squares if penalty == "phi" else np.ones(parameterisation.shape)
+    q = parameterisation.penalty_weights if penalty == "phi" else np.ones(parameterisation.shape)
     return 2.0 * alphas * q if np.any(alphas) else None
 
 
@@ -56,7 +56,7 @@ class CellWeights:
 
     def criterion(self, point: Point) -> float:
         """Return max over w of |dF/dw| / (||its scales|| N), without scales of 0: it is small at the optimum."""
-        norms = self.parameterisation.norms
+        norms = self.parameterisation.scale_norms
         slope = np.divide(self._projected(point), norms, out=np.zeros_like(norms), where=norms != 0)
         return float(np.abs(slope).max(initial=0.0)) / self.total
 
@@ -213,7 +213,7 @@ class LinearObjective(CellWeights, ScoredObjective):
             diagonal += self._q
         return diagonal
 
-    def single(self) -> SingleRows:
+    def single_rows(self) -> SingleRows:
         """Return the rows for single steps."""
         parameterisation, cover = self.parameterisation, self._cover
         return SingleRows(

@@ -49,7 +49,7 @@ class FitObjective(ABC):
         bounds: of every weight; None without bounds.
         loss: the loss of a row.
         scale: of phi = scale * w[owner]; None if weights have no such units.
-        monitored_name: what `monitored` returns, in words.
+        monitored_name: what `monitored_value` returns, in words.
     """
 
     total: float
@@ -82,7 +82,7 @@ class FitObjective(ABC):
         """Return the weights of a model of the same kind, cells and classes, shaped as for `value_grad`."""
         raise NotImplementedError
 
-    def monitored(self, point: Any) -> float:
+    def monitored_value(self, point: Any) -> float:
         """Return the value at a point whose decrease over the last steps tells whether to go on."""
         value: float = point.objective
         return value

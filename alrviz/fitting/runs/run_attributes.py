@@ -66,7 +66,7 @@ class RunAttributes:
     @property
     def passes_before(self) -> float:
         """Passes that counting and selecting took over a table read in batches, once they are done; else 0."""
-        return (self._fit.spent or 0.0) if self._fit else 0.0
+        return (self._fit.passes_before or 0.0) if self._fit else 0.0
 
     @property
     def encoded(self) -> "Encoded | None":

@@ -45,12 +45,12 @@ GRAM_TOL = 1e-4  # relative decrease of F per step at which a fit with Gram matr
 
 @dataclass(eq=False)
 class AlphaFold:
-    """A fit by passes over rows and cells, started at the weights w; `ends` has its final weights by alphas."""
+    """A fit by passes over rows and cells, started at the weights w; `final_weights`: those at its end, by alphas."""
 
     objective: "LinearObjective"
     heldout: Rows
     w: Floats
-    ends: dict[tuple[float, ...], Floats] = field(default_factory=dict)
+    final_weights: dict[tuple[float, ...], Floats] = field(default_factory=dict)
 
     @property
     def weights(self) -> Floats:
@@ -63,7 +63,7 @@ class AlphaFold:
         """Fit at these alphas, value (G,), from the nearest weights fitted before, with FINAL_TOL if `close`; see
         `Fold`.
         """
-        objective, weights_by_alpha, alpha = self.objective, self.ends, value
+        objective, weights_by_alpha, alpha = self.objective, self.final_weights, value
         nearest_alpha = min(weights_by_alpha, key=lambda end: float(np.sum(np.log(end / alpha) ** 2)), default=None)
         objective.penalise(tuple(alpha.tolist()) if len(alpha) > 1 else float(alpha[0]))
         solver, test = (

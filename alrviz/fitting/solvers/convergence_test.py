@@ -23,7 +23,7 @@ _NO_DECREASE = "no step lowers F any further within the precision of floating po
 class ConvergenceTest:
     """Tests every state of one fit, from the last few values of the monitored objective (F, or its substitute).
 
-    The limit counts steps or, for a table read in batches, passes beyond the `spent` ones before the first step.
+    The limit counts steps or, for a table read in batches, passes, beyond those before the first step.
 
     Converged means: F fell by less than tol (relative) over 5 steps, and max |dF/dw| / (|scale| N) < sqrt(tol). A step
     with an inner loop, such as tron's, counts as many steps as the loop has turns, each with its share of the decrease:
@@ -57,7 +57,7 @@ class ConvergenceTest:
         if state.kind == "search":
             return None
         self._turns += state.turns
-        self._values.append((self._turns, self._objective.monitored(point)))
+        self._values.append((self._turns, self._objective.monitored_value(point)))
         if self._max_iter == 0:
             return Outcome(CONVERGED, "nothing was to be fitted: these are the weights of the start")
         # with a penalty or bounds separated data have an optimum too, which the fit approaches

@@ -47,7 +47,7 @@ class Tuning:
     folds.
     """
 
-    chosen: tuple[int, ...] = ()  # best iteration of each earlier fold
+    chosen_iterations: tuple[int, ...] = ()  # best iteration of each earlier fold
     fold: Fold | None = None
     state: SolverState | None = None
     lowest: float = np.inf  # validation loss of the current fold
@@ -104,7 +104,7 @@ class CrossTuned(Solver):
 
     def _tune(self, state: SolverState, tuning: Tuning) -> SolverState:
         """Return the state after an iteration of a fold's fit; the best iteration of each fold is remembered."""
-        fold = tuning.fold or self.make(len(tuning.chosen))
+        fold = tuning.fold or self.make(len(tuning.chosen_iterations))
         previous = tuning.state
         if previous is None:
             inner_state, evaluations, passes = self.solver.init(fold.objective, fold.objective.start), 0, 0.0
@@ -114,7 +114,7 @@ class CrossTuned(Solver):
                 previous.evaluations,
                 previous.passes,
             )
-        extra = _losses(fold, inner_state, len(tuning.chosen))
+        extra = _losses(fold, inner_state, len(tuning.chosen_iterations))
         loss, index = extra["fold_heldout_log_loss"], inner_state.index
         lowest, best_index = (loss, index) if loss < tuning.lowest else (tuning.lowest, tuning.best)
         has_ended = (
@@ -123,9 +123,9 @@ class CrossTuned(Solver):
             or index - best_index >= PATIENCE_ITERATIONS
             or _is_flat(previous, inner_state)
         )
-        carry: Tuning | TunedIterations = Tuning(tuning.chosen, fold, inner_state, lowest, best_index)
+        carry: Tuning | TunedIterations = Tuning(tuning.chosen_iterations, fold, inner_state, lowest, best_index)
         if has_ended:
-            iterations = (*tuning.chosen, best_index)
+            iterations = (*tuning.chosen_iterations, best_index)
             carry = Tuning(iterations) if len(iterations) < self.n_folds else TunedIterations(median_low(iterations))
         return replace(
             state,

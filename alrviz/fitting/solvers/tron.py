@@ -68,7 +68,7 @@ class LBFGSStart:
 
     inverse: Floats
     pairs: Pairs = ()
-    slow: int = 0
+    n_slow_steps: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class Tron(Solver):
             next_state, pairs = quasi_newton(objective, state, start_carry.pairs, start_carry.inverse, self.memory)
             if pairs is not None:
                 decrease = state.point.objective - next_state.point.objective
-                n_slow_steps = start_carry.slow + 1 if decrease < MIN_DECREASE * state.point.objective else 0
+                n_slow_steps = start_carry.n_slow_steps + 1 if decrease < MIN_DECREASE * state.point.objective else 0
                 has_ended = n_slow_steps >= PATIENCE_STEPS or next_state.index >= self.max_start_steps
                 carry = None if has_ended else LBFGSStart(start_carry.inverse, pairs, n_slow_steps)
                 return replace(next_state, carry=carry, extra={"products": 0.0})

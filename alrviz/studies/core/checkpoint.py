@@ -78,7 +78,7 @@ class Checkpoint:
 
     def save(self, index: int, task: StudyTask, result: Result) -> None:
         """Save a finished task, unless it failed for a passing reason (see `Result`)."""
-        if (study_id := self.id) is not None and not result.passing:
+        if (study_id := self.id) is not None and not result.is_temporary:
             saved = (task.key, task.recipe, result.outcome, result.rows, result.predicted)
             self._attempt(lambda store: store.save_task(study_id, index, *saved))
 

@@ -56,9 +56,9 @@ class RecipeEstimate:
         name, recipe: the recipe, and its short name.
         estimate: memory of a fit, with its solver; None if not even that can be estimated.
         one_pass: a pass on this machine; empty if a fit has no passes, or is refused.
-        choosing: choosing alpha and the order before the fit.
+        choosing_cost: choosing alpha and the order before the fit.
         cost: the whole fit, choosing included.
-        refused: why the fit is refused; "" if it is not.
+        refusal: why the fit is refused; "" if it is not.
         note: a sentence on columns without cuts, or on an order that is still to be chosen.
         n_fits: number of such fits still to do.
     """
@@ -67,9 +67,9 @@ class RecipeEstimate:
     recipe: Recipe
     estimate: Estimate | None = None
     one_pass: Cost = field(default_factory=Cost)
-    choosing: Cost = field(default_factory=Cost)
+    choosing_cost: Cost = field(default_factory=Cost)
     cost: Cost = field(default_factory=Cost)
-    refused: str = ""
+    refusal: str = ""
     note: str = ""
     n_fits: int = 1
 
@@ -89,21 +89,23 @@ class StudyEstimate:
     n_jobs: int = 1
 
     @property
-    def spread(self) -> Cost:
+    def parallel_cost(self) -> Cost:
         """Cost with all processes: a lower bound of the time, as they share memory and disks."""
         return self.cost.shared_by(self.n_jobs)
 
     @property
     def refusals(self) -> list[str]:
         """The recipes that are refused, each with the reason."""
-        return [f"{fit.name}: {fit.refused}" for fit in self.fits if fit.refused]
+        return [f"{fit.name}: {fit.refusal}" for fit in self.fits if fit.refusal]
 
     def __str__(self) -> str:
-        text_lines = [f"{sum(fit.n_fits for fit in self.fits):,} fits, at least {duration_text(self.spread.seconds)}"]
+        text_lines = [
+            f"{sum(fit.n_fits for fit in self.fits):,} fits, at least {duration_text(self.parallel_cost.seconds)}"
+        ]
         text_lines[0] += f" in {self.n_jobs} processes" if self.n_jobs > 1 else ""
         text_lines += [
             f"  {fit.n_fits:,} of {fit.name}: "
-            + (fit.refused or f"about {each_text(fit.cost.seconds)} each")
+            + (fit.refusal or f"about {each_text(fit.cost.seconds)} each")
             + f"; {fit.note}" * (fit.recipe.params.get("order") == "auto")
             for fit in self.fits
         ]
@@ -208,7 +210,7 @@ def estimate_fit(
     prepared = rows_of(recipe)
     likely = with_likely_order(recipe, prepared.encoded.n_columns)
     planned_fit = _planned_estimate(prepared, likely, max_memory, stop)
-    if likely is not recipe and planned_fit.refused:  # the fit will take an order that fits into memory
+    if likely is not recipe and planned_fit.refusal:  # the fit will take an order that fits into memory
         likely = likely.replace(order=1)
         prepared = rows_of(likely)
         planned_fit = _planned_estimate(prepared, likely, max_memory, stop)
@@ -228,7 +230,7 @@ def estimate_fit(
         choosing_order = choosing_order_cost(prepared, likely, max_memory, stop)
         choosing, cost = choosing + choosing_order, cost + choosing_order
         note = f"each fit of {name} chooses its order, and is estimated as of order {likely.params['order']}"
-    return RecipeEstimate(name, recipe, planned_fit, one_pass, choosing, cost, planned_fit.refused, note)
+    return RecipeEstimate(name, recipe, planned_fit, one_pass, choosing, cost, planned_fit.refusal, note)
 
 
 def _planned_estimate(prepared: TrainingData, recipe: Recipe, max_memory: int | None, stop: StopToken) -> Estimate:
@@ -238,7 +240,7 @@ def _planned_estimate(prepared: TrainingData, recipe: Recipe, max_memory: int | 
     n_tuples = comb(prepared.encoded.n_columns, known_order(recipe))
     if n_tuples > MAX_PLANNED_TUPLES:  # planning so many takes too long
         upper_bound = estimate(recipe, TableShape(prepared.encoded, prepared.holdout, stop=stop), max_memory)
-        if not upper_bound.refused:
+        if not upper_bound.refusal:
             return upper_bound  # an upper bound: redundant columns make a real plan much cheaper
     return estimate(recipe, TableShape.from_prepared(prepared, stop), max_memory)
 
@@ -284,7 +286,7 @@ def estimate_recipes(
         except (AlrvizError, MemoryError) as error:
             if stop.stopped:
                 raise
-            estimates.append(RecipeEstimate(name, recipe, refused=for_page(error) or "too large"))
+            estimates.append(RecipeEstimate(name, recipe, refusal=for_page(error) or "too large"))
     return tuple(estimates)
 
 
@@ -311,5 +313,5 @@ def estimate_remaining_fits(study: "StudyResults", n_jobs: int | None, max_memor
             efforts = [share_seconds(task.split.share) for task in tasks if task.racer == racer]
             if efforts:
                 fits.append(replace(fit, n_fits=len(efforts)))
-                total_cost += Cost() if fit.refused else sum(efforts) * fit.cost
+                total_cost += Cost() if fit.refusal else sum(efforts) * fit.cost
     return StudyEstimate(tuple(fits), total_cost, max(1, min(workers.jobs_of(n_jobs), len(remaining_tasks))))

@@ -39,7 +39,7 @@ def effects(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     fold = cached_fold(table, task.split, recipe)
     base, weights, row = _base_fit(fold, recipe, task.max_memory or None, stop)
     if draw == 0:
-        warm_effects(fold.prepared.wide)  # compile here rather than in the process that shows the effects
+        warm_effects(fold.prepared.has_wide_codes)  # compile here rather than in the process that shows the effects
         selected = _selected_tuples(base, recipe)
         return Result([row], pack(np.concatenate([selected, base.bias, base.phi.ravel(), weights])), row["outcome"])
     encoded = fold.prepared.encoded

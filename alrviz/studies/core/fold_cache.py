@@ -67,14 +67,16 @@ class PreparedFold:
         counted_tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)
         if counted_tuples:
             cost = estimate(recipe, TableShape(encoded, prepared=self.prepared), estimator.max_memory)
-            if cost.refused:  # the fit itself reports it
+            if cost.refusal:  # the fit itself reports it
                 return total_seconds
         for tuples in counted_tuples:
             smoothing = recipe.params["smoothing"]
             for step in (("cover", tuples), ("tables", tuples, smoothing)):
                 if step not in self._covering:
                     start_time = time.perf_counter()
-                    self.prepared.covered(tuples) if step[0] == "cover" else self.prepared.tables(tuples, smoothing)
+                    self.prepared.covered_rows(tuples) if step[0] == "cover" else self.prepared.tables(
+                        tuples, smoothing
+                    )
                     self._covering[step] = time.perf_counter() - start_time
                 total_seconds += self._covering[step]
         return total_seconds

@@ -88,13 +88,13 @@ def fold_tasks(
 class Result:
     """Result of a task: tidy rows, packed predictions of the test rows (or other numbers), an outcome's code.
 
-    passing: whether it failed for a reason that may pass, such as a killed worker; such results are not saved.
+    is_temporary: whether it failed for a reason that may pass, such as a killed worker; such results are not saved.
     """
 
     rows: list[Row]
     predicted: bytes = b""
     outcome: str = "converged"
-    passing: bool = False
+    is_temporary: bool = False
 
     @property
     def failed(self) -> bool:
@@ -103,7 +103,7 @@ class Result:
 
 
 def failure(sentence: str, passing: bool = False) -> Result:
-    """Return the result of a failed task; `passing`: the failure does not follow from recipe and table."""
+    """Return the result of a failed task; `is_temporary`: the failure does not follow from recipe and table."""
     return Result([{"outcome": FAILED, "sentence": sentence}], b"", FAILED, passing)
 
 

@@ -34,7 +34,7 @@ class LiveDensity:
         model: the model.
         nll: nats per training row by the objective (leave-one-out if the mode leaves rows out).
         validation: log loss per validation row, NaN without any.
-        settled: whether the fit is finished.
+        is_finished: whether the fit is finished.
     """
 
     encoder: Encoder
@@ -42,7 +42,7 @@ class LiveDensity:
     model: DensityModel
     nll: float
     validation: float
-    settled: bool
+    is_finished: bool
 
 
 def follow(

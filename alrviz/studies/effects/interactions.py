@@ -194,7 +194,7 @@ class Interactions(NamedEffects):
         """
         cells = self.pure.cells_of(t)
         if name in ("pure", "phi"):
-            log_odds = (self.pure.f if name == "pure" else self.pure.raw)[cells]
+            log_odds = (self.pure.f if name == "pure" else self.pure.raw_effects)[cells]
             return log_odds[:, of] - log_odds[:, against]
         if name == "rows":
             return self.pure.rows[cells]
@@ -245,7 +245,7 @@ class Interactions(NamedEffects):
                         "levels": np.repeat(np.array(levels, dtype=object), n_classes),
                         "class": np.tile(self.classes, len(levels)),
                         "rows": np.repeat(pure.rows[cells], n_classes),
-                        "phi": pure.raw[cells].ravel(),
+                        "phi": pure.raw_effects[cells].ravel(),
                         "pure": pure.f[cells].ravel(),
                     }
                 )

@@ -64,7 +64,7 @@ class Surface:
         values: (rows up, columns across, C) probabilities or scores; (.., 1) for a score of two classes.
         probability: whether they are probabilities.
         points: rows of the table, None if no classes were given.
-        fine: whether this is the last surface.
+        is_last: whether this is the last surface.
     """
 
     across: Axis
@@ -73,7 +73,7 @@ class Surface:
     values: NDArray[np.float32]
     probability: bool
     points: Points | None
-    fine: bool
+    is_last: bool
 
     @property
     def single(self) -> bool:
@@ -230,7 +230,7 @@ def decision_map(
     sides = _surface_sides((across, up), other_columns.per_place, SIDE_PLACES if sides is None else sides)
     for side in sides:
         values = _map_values(adapter, across, up, other_columns, side, stop)
-        yield Surface(across, up, adapter.classes, values, adapter.probability, points, fine=side == sides[-1])
+        yield Surface(across, up, adapter.classes, values, adapter.probability, points, is_last=side == sides[-1])
 
 
 def _surface_sides(axes: Sequence[Axis], per_place: int, sides: Sequence[int]) -> list[int]:

@@ -45,10 +45,10 @@ class Search:
         order: n, the largest number of columns of a tuple.
         score: the recipe's `selection`, such as "mi".
         levels: the levels that are complete: of 1 to n columns if the recipe grows tuples, otherwise of n only.
-        coming: the level whose tuples are being scored, nan where the score is not known yet; None between levels.
+        current_level: the level whose tuples are being scored, nan where no score is known yet; None between levels.
         mi: (T,) mutual information of all tuples of n columns; None if they are too many, or not counted yet.
         gains: (T,) their predicted gains; None likewise.
-        tells: (T,) whether a tuple gains more than chance, given the number of tuples: chi square test, Bonferroni.
+        is_significant: (T,) whether a tuple gains more than by chance: chi square test with Bonferroni's correction.
         done: whether the search is finished.
     """
 
@@ -56,10 +56,10 @@ class Search:
     order: int
     score: str
     levels: tuple[Level, ...] = ()
-    coming: Level | None = None
+    current_level: Level | None = None
     mi: Floats | None = None
     gains: Floats | None = None
-    tells: "NDArray[np.bool_] | None" = None
+    is_significant: "NDArray[np.bool_] | None" = None
     done: bool = False
 
     def total(self, size: int) -> int:
@@ -126,7 +126,7 @@ class LiveSelection:
             for scores in cache.fill(size, score):
                 coming = Level(ascending_tuples(encoded.n_columns, size), scores, np.empty(0, np.intp))
                 if is_slow():
-                    yield replace(search, coming=coming)
+                    yield replace(search, current_level=coming)
             search = replace(search, levels=(*search.levels, next(complete_levels)))
             if is_slow():
                 yield search
@@ -138,7 +138,7 @@ class LiveSelection:
                 if is_slow():
                     yield search
                 gains, tells = cache.gains(order)
-                search = replace(search, gains=gains, tells=tells)
+                search = replace(search, gains=gains, is_significant=tells)
         yield replace(search, done=True)
 
 

@@ -97,12 +97,12 @@ class Milestones:
     best: float
     goals: tuple[float, ...]
     goal_texts: tuple[str, ...]
-    met: Mapping[str, tuple[Mapping[str, float] | None, ...]]
+    counts_by_racer: Mapping[str, tuple[Mapping[str, float] | None, ...]]
     unit: str = "iterations"
 
     def at(self, name: str, goal: int, unit: str = "") -> float | None:
         """Return when a racer reached a goal (its index), in `unit` or the milestones' own; None if it did not."""
-        count_by_unit = self.met[name][goal]
+        count_by_unit = self.counts_by_racer[name][goal]
         return None if count_by_unit is None else count_by_unit[unit or self.unit]
 
 
@@ -145,7 +145,9 @@ def milestones(racers: Sequence[RacerSummary], unit: str = "iterations") -> Mile
         goals = tuple(best_objective * (1 + goal_level) for goal_level in RELATIVE_GOALS)
         goal_texts = tuple(f"within {100 * goal_level:g} % of the best {noun}" for goal_level in RELATIVE_GOALS)
     counts = {racer.name: tuple(_first_step(racer, goal) for goal in goals) for racer in racers}
-    return Milestones(to_zero=to_zero, best=best_objective, goals=goals, goal_texts=goal_texts, met=counts, unit=unit)
+    return Milestones(
+        to_zero=to_zero, best=best_objective, goals=goals, goal_texts=goal_texts, counts_by_racer=counts, unit=unit
+    )
 
 
 def by_objective(racers: Sequence[RacerSummary]) -> dict[Hashable, list[RacerSummary]]:

@@ -61,7 +61,7 @@ class SelectionView(StudyView):
     >>> import alrviz
     >>> study = alrviz.choose_tuples(alrviz.load_demo("xor", 400), keeps=(0.5, 1.0), folds=2, n_jobs=1)
     >>> view = alrviz.SelectionView(study, keep=50)
-    >>> view.wait().levels[0].chosen  # two of four bits
+    >>> view.wait().levels[0].kept_tuples  # two of four bits
     ((0,), (1,))
     """
 
@@ -371,7 +371,7 @@ def tuples_frame(search: Search) -> pd.DataFrame:
     level_frames = []
     for level in search.levels:
         n_columns = level.tuples.shape[1]
-        is_kept = np.isin(np.arange(len(level.tuples)), level.kept)
+        is_kept = np.isin(np.arange(len(level.tuples)), level.kept_indices)
         names = [search.name(columns) for columns in level.tuples]
         level_frame = pd.DataFrame({"columns": n_columns, "tuple": names, "score": level.scores, "kept": is_kept})
         gains = search.gains if n_columns == search.order else None
@@ -396,17 +396,20 @@ def search_html(search: Search) -> str:
     """Return a sentence about the tuples that a search keeps and about informative ones that it misses."""
     if not search.done:
         n_done = search.levels[-1].tuples.shape[1] if search.levels else search.order - 1
-        n_columns = min(search.order, n_done + 1) if search.coming is None else search.coming.tuples.shape[1]
-        activity_text = "Scoring" if search.coming is not None else "Looking at"
+        n_columns = (
+            min(search.order, n_done + 1) if search.current_level is None else search.current_level.tuples.shape[1]
+        )
+        activity_text = "Scoring" if search.current_level is not None else "Looking at"
         return f"<span class='quiet'>{activity_text} {search.total(n_columns):,} {tuples_text(n_columns)} …</span>"
     last_level, n_all = search.levels[-1], search.total(search.order)
     noun = tuples_text(search.order)
     suffix = "" if len(last_level.tuples) == n_all else f" ({len(last_level.tuples):,} were looked at)"
-    text = f"Of {n_all:,} {noun}{suffix} {len(last_level.kept):,} {'is' if len(last_level.kept) == 1 else 'are'} kept."
-    if search.tells is None or search.gains is None:
+    n_kept = len(last_level.kept_indices)
+    text = f"Of {n_all:,} {noun}{suffix} {n_kept:,} {'is' if n_kept == 1 else 'are'} kept."
+    if search.is_significant is None or search.gains is None:
         return text
-    telling = np.flatnonzero(search.tells)
-    kept_numbers = set(search.numbers(last_level.tuples[last_level.kept]).tolist())
+    telling = np.flatnonzero(search.is_significant)
+    kept_numbers = set(search.numbers(last_level.tuples[last_level.kept_indices]).tolist())
     parts_text = "classes alone" if search.order == 1 else "columns apart" if search.order == 2 else "parts"
     if not len(telling):
         return f"{text} None tells more about the class than its {parts_text}."
