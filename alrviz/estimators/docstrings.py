@@ -111,7 +111,7 @@ def type_text(param: Param) -> str:
 
 
 def help_text(param: Param) -> str:
-    """Return what a parameter does, and what its values mean where their name does not say it."""
+    """Return the help of a parameter, with explanations of values whose names do not explain themselves."""
     values = [value for value in (*param.choices, *param.keywords) if value in param.meanings]
     text = " ".join([param.help, *(f"{_literal(value)}: {param.meanings[value]}." for value in values)])
     return text + " A tuple has a number for each order, from 1 to n; inf leaves an order out." * param.per_order

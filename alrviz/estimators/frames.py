@@ -59,8 +59,11 @@ def network_frame(
     model: NetworkModel | AverageModel, codes: NDArray[np.unsignedinteger], encoder: Encoder, rows: Any,
     max_memory: int | None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return what each column of a network, given its parents, adds to the scores, after the intercepts; for an
-    `AverageModel` the scores of each network. `rows` labels the rows; None numbers them.
+    """Return what each column of a network, given its parents, adds to the scores of codes (a, N), after the
+    intercepts.
+
+    For an `AverageModel` they are the scores of each network. `rows` labels the rows; None numbers them. max_memory:
+    bytes that the frame may take; None for half of the free memory.
     """
     space: Space = model.parents.space if isinstance(model, AverageModel) else model.space
     names = [] if isinstance(model, AverageModel) else [INTERCEPT]
@@ -77,7 +80,10 @@ def network_frame(
 
 
 def effect_frame(intercept: Floats, effects: Floats, names: Sequence[str], encoder: Encoder, rows: Any) -> pd.DataFrame:
-    """Return pure effects (N, T, C) of rows as lines, the strongest of each row first, after the intercept (C,)."""
+    """Return pure effects (N, T, C) of rows as lines, the strongest of each row first, after the intercept (C,).
+
+    names: of the tuples; rows: labels of the rows, None to number them.
+    """
     n_rows, n_tuples, n_classes = effects.shape
     lines = np.concatenate([np.broadcast_to(intercept, (n_rows, 1, n_classes)), effects], axis=1)
     index = pd.MultiIndex.from_product([_row_labels(rows, n_rows), [INTERCEPT, *names]], names=["row", "tuple"])

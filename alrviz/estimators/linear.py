@@ -57,7 +57,7 @@ class LinearClassifier(CellClassifier):
         stop: StopToken = NEVER,
         splitting: Splitting = AT_RANDOM,
     ) -> Recipe:
-        """Return the recipe with the alpha that cross-validation chooses, for alpha="cv"."""
+        """Return the recipe with the alpha that cross-validation on rows X, y, weights (N,) chooses, for alpha="cv"."""
         if recipe.params["alpha"] != "cv":
             return recipe
         self.alpha_, self.alphas_ = cross_validate_alpha(

@@ -72,7 +72,10 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
 
 
 def _naive(levels: np.ndarray, level_log_p: Floats, cards: Floats, bias: Floats) -> NetworkModel:
-    """Return naive Bayes, in which every level counts as seen."""
+    """Return naive Bayes, in which every level counts as seen.
+
+    levels (a,) of the columns; level_log_p (sum of levels, C) log p(level | class); cards (a,); bias (C,) log pi.
+    """
     structure = naive_structure(len(levels))
     space = TupleSpace(levels, [(j,) for j in structure.order])
     no_parents = np.empty(0, np.int64), np.empty((0, len(bias)))

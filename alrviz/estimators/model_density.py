@@ -70,7 +70,7 @@ def _vote_pieces(columns: tuple[Sources, ...]) -> Pieces:
 
 
 def _votes_of(feature: int, class_starts: Any, values: Floats, weights: Floats) -> pa.Table:
-    """Return the votes of a feature; those of class k begin at class_starts[k]."""
+    """Return the votes of a feature as a table: values and weights (P,), those of class k from class_starts[k] on."""
     classes = np.repeat(np.arange(len(class_starts) - 1, dtype=np.int32), np.diff(class_starts))
     features = np.full(len(values), feature, np.int32)
     return pa.table({"feature": features, "class": classes, "value": values, "weight": weights})

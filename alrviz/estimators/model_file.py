@@ -142,7 +142,7 @@ def _source(module: str) -> str:
 
 
 def _write_table(zipped: zipfile.ZipFile, name: str, pieces: Pieces) -> int:
-    """Write a table piece by piece; return its number of lines."""
+    """Write the pieces of the table `name` into a zip, one by one; return its number of lines."""
     n_lines = 0
     with tempfile.TemporaryFile() as buffer:
         first_piece = next(pieces)
@@ -204,7 +204,7 @@ def load_model(path: Any, *, max_memory: int | None = None) -> RecipeClassifier:
 
 @contextmanager
 def _reading_errors(path: Any) -> Iterator[None]:
-    """Raise `ModelFileError` in place of whatever error a damaged file causes."""
+    """Raise `ModelFileError` in place of any error that a damaged file causes."""
     try:
         yield
     except (AlrvizError, FileNotFoundError, PermissionError, IsADirectoryError):
@@ -261,13 +261,16 @@ def _check_compression(zipped: zipfile.ZipFile) -> None:
 
 
 def _read_bytes(zipped: zipfile.ZipFile, name: str, n_bytes: int) -> bytes:
-    """Return the file's bytes, no more than the zip states: `ZipFile.read` would unpack everything before cutting."""
+    """Return the bytes of the file `name` in a zip, at most n_bytes, as many as the zip states.
+
+    `ZipFile.read` would unpack everything before cutting.
+    """
     with zipped.open(name) as file:
         return file.read(n_bytes)
 
 
 def _read_metadata(zipped: zipfile.ZipFile, n_bytes: int) -> dict[str, Any]:
-    """Return model.json, `n_bytes` long, once its format, form and bias are valid."""
+    """Return a zip's model.json, `n_bytes` long, once its format, form and bias are valid."""
     if n_bytes > _MAX_JSON_BYTES:
         raise ModelFileError(f"{METADATA} has {n_bytes:,} bytes; at most {_MAX_JSON_BYTES:,} are read")
 
@@ -293,10 +296,10 @@ def _read_metadata(zipped: zipfile.ZipFile, n_bytes: int) -> dict[str, Any]:
 
 
 def _read_table(name: str, data: bytes, n_classes: int, max_bytes: int) -> ModelTable:
-    """Read a table's numbers, after its metadata says that they fit into memory.
+    """Return the table in a Parquet file's data, after its metadata says that its numbers fit into max_bytes.
 
-    Parquet compresses well (a list of a million zeros, one text a million times), so the values are counted as well as
-    the bytes, and only numbers and lists of numbers are read.
+    name: of the file, for messages; n_classes: C. Parquet compresses well (a list of a million zeros, one text a
+    million times), so the values are counted as well as the bytes, and only numbers and lists of numbers are read.
     """
     file = pq.ParquetFile(pa.BufferReader(data))
     number_fields = [field for field in file.schema_arrow if not field.name.startswith(_SKIPPED_COLUMNS)]

@@ -43,12 +43,12 @@ _FORM_OF: Mapping[str, tuple[type[RecipeClassifier], Form]] = {
 
 
 def parts_of(model: Any, dataset: Dataset | None = None) -> SavedModel:
-    """Return the contents of a fitted classifier's file; `dataset`, if given, tells how its columns were read.
+    """Return the contents of a fitted classifier's file.
+
+    dataset: the data set it was fitted on, which tells how columns were read, where the model does not know.
 
     Raises:
         ModelFileError: no form holds this kind of classifier.
-
-    `dataset`, what it was fitted on, says how columns were read, where the model does not know.
     """
     cls, form = _FORM_OF.get(type(model).__name__, (None, LINEAR))
     if isinstance(model, Run):
@@ -80,7 +80,7 @@ def parts_of(model: Any, dataset: Dataset | None = None) -> SavedModel:
 
 
 def restore(metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> RecipeClassifier:
-    """Return the fitted classifier that a file describes.
+    """Return the fitted classifier that model.json (metadata) and the tables of a file describe.
 
     Raises:
         ModelFileError: a value that no model has.
@@ -112,7 +112,7 @@ def restore(metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> Re
 
 
 def _spec(state: Any, encoder: Encoder) -> ParseSpec:
-    """Return the spec of the model's columns after checking it."""
+    """Return the spec of the model's columns from its JSON state, after checking it against the encoder."""
     try:
         spec = ParseSpec.from_dict(state)
         ReadOptions(**{name: getattr(spec.layout, name) for name in LAYOUT_OPTIONS})
@@ -126,7 +126,7 @@ def _spec(state: Any, encoder: Encoder) -> ParseSpec:
 
 
 def _encoder(state: Any) -> Encoder:
-    """Return the encoder after checking that its parts fit together."""
+    """Return the encoder from its JSON state, after checking that its parts fit together."""
     kind, labels = str(np.dtype(state["classes"]["dtype"]).kind), state["classes"]["labels"]
     types: dict[str, Any] = {"O": str, "U": str, "i": int, "u": int, "f": (int, float), "b": bool}
     if kind not in types or not isinstance(labels, list) or not all(isinstance(v, types[kind]) for v in labels):

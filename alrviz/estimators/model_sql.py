@@ -354,7 +354,7 @@ class _Sql:
             yield self._from_file("alone", "levels.parquet", ("column", "level"), "alone")
 
     def _from_file(self, name: str, file: str, keys: Sequence[str], quantity: str) -> _Table:
-        """Return a table of the model file: its keys, and a value for each class."""
+        """Return the SQL table `name` of a file of the model: its keys, and the value of `quantity` for each class."""
         values = [f"{quantity}_{k}" for k in range(len(self.labels))]
         rows = (
             row
@@ -373,7 +373,7 @@ class _Sql:
             yield [t, len(members), *pairs, *padding, *(column[t] for column in unseen_columns)]
 
     def _levels(self) -> Iterator[tuple[int, str | None, float | None, int]]:
-        """Yield (feature, text, number, code): levels as text and number, and what stands for "missing"."""
+        """Yield (feature, text, number, code) for each level, and for the values that stand for "missing"."""
         for j, (column, spec) in enumerate(zip(self.columns, self.spec.columns, strict=True)):
             texts, numbers = dict[str, int](), dict[float, int]()
             if column["kind"] == "numeric":
@@ -544,12 +544,12 @@ def _is_number(text: str) -> bool:
 
 
 def _cut_name(name: str, max_name_bytes: int | None) -> str:
-    """Return a name as a database keeps it that cuts names after some bytes."""
+    """Return a name cut to max_name_bytes, as a database keeps it that cuts names; unchanged for None."""
     return name.encode()[:max_name_bytes].decode(errors="ignore")
 
 
 def _distinct_names(names: Sequence[str], reserved: Iterable[str], max_name_bytes: int | None = None) -> list[str]:
-    """Return the names, numbered where one equals another or a reserved name, ignoring case, cut to so many bytes."""
+    """Return the names, each numbered that equals another or a reserved one, ignoring case, cut to max_name_bytes."""
     used_names = {name.casefold() for name in reserved}
     result = []
     for name in names:

@@ -78,7 +78,7 @@ class NetworkMixin(RecipeClassifier):
         """Return counts or weights of the cells, (S, C) by name."""
 
     def set_model(self, network: NetworkModel, names: Sequence[str]) -> None:
-        """Keep a fitted network of columns with these names."""
+        """Store a fitted network of columns with these names."""
         self.model_ = network
         structure = network.structure
         self.structure_ = {names[j]: tuple(names[i] for i in structure.parents[j]) for j in structure.order}
@@ -285,5 +285,5 @@ class ELRClassifier(NetworkMixin, RunClassifier):
         self.weights_ = state.point.w
 
     def cell_values(self) -> dict[str, Floats]:
-        """Return the weights of the cells."""
+        """Return {"w": (S, C)}: the weight of each cell of the tables and class."""
         return {"w": self.weights_[:-1]}

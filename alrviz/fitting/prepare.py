@@ -54,7 +54,7 @@ class CoveredRows:
     heldout: Rows | None
 
     def with_jobs(self, n_jobs: int) -> "CoveredRows":
-        """Return the same rows for passes on so many threads."""
+        """Return the same rows for passes on n_jobs threads."""
         if self.rows.n_jobs == n_jobs:
             return self
         heldout = None if self.heldout is None else self.heldout.with_jobs(n_jobs)
@@ -95,7 +95,7 @@ class TrainingData:
         self._cache = _Cache()
 
     def with_jobs(self, n_jobs: int | None) -> "TrainingData":
-        """Return the same rows, sharing all that is cached, for so many threads; None for all."""
+        """Return the same rows for n_jobs threads (None: all); the caches are shared."""
         jobs = resolve_jobs(n_jobs)
         if jobs == self.n_jobs:
             return self

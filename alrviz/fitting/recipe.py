@@ -121,15 +121,15 @@ class Recipe:
 
     @property
     def most_levels(self) -> int:
-        """The maximum number of levels of a numeric column: `n_bins`, and for smooth levels what tables of the order
-        can hold.
+        """The maximum number of levels of a numeric column: `n_bins`, or for smooth levels a number that suits the
+        order.
         """
         order = self.params.get("order", 2)
         return self.n_bins if self.discretize not in _SMOOTH_OR_AUTO else SMOOTH_LEVELS.get(order, MIN_SMOOTH_LEVELS)
 
     @property
     def encoding(self) -> tuple[str | None, int, str]:
-        """Equal for recipes that turn columns into the same levels."""
+        """Key that is equal for recipes that turn columns into the same levels."""
         return self.cuts, self.most_levels, self.missing
 
     @property

@@ -196,7 +196,7 @@ class AverageModel(FieldsInPickles):
 
 @dataclass(frozen=True, eq=False)
 class _ColumnGroups:
-    """Groups of columns with few joint values: one look-up for all of a group, whatever the parent.
+    """Groups of columns with few joint values, the same for all parents: one look-up serves all columns of a group.
 
     Attributes:
         members: (a,) the columns, group after group.

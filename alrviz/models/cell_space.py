@@ -334,8 +334,10 @@ Tuples = int | AllOrders | SelectedCells | tuple[tuple[int, ...], ...]
 
 
 def tuple_columns(levels: NDArray[np.int64], tuples: int | AllOrders) -> NDArray[np.intp]:
-    """Return the columns (a',) of tuples, of columns with these levels (a,): for `AllOrders` the informative ones, if
-    any.
+    """Return the columns (a',) that tuples are made of, by the columns' levels (a,); for `AllOrders` the informative
+    ones.
+
+    If no column is informative, all are returned.
     """
     informative = (
         informative_columns(levels, tuples.skip_missing) if isinstance(tuples, AllOrders) else np.empty(0, np.intp)

@@ -138,15 +138,17 @@ class Effects:
         run_parts(visit_part, n_parts, resolve_jobs(n_jobs))
 
     def parts(self, n: int) -> int:
-        """Return the number of parts in which n rows are visited, whatever the number of threads; each has its own
-        sums.
+        """Return the number of parts in which `visit` takes n rows, each with its own sums; it does not depend on
+        threads.
         """
         return min(_MAX_PARTS, -(-n // self._chunk_rows))
 
     def scores(
         self, codes: Codes, tuples: Sequence[int] | None = None, n_jobs: int | None = None, stop: StopToken = NEVER
     ) -> Floats:
-        """Return the centred scores (N, C) of rows of codes (a, N), or what some `tuples` add to them."""
+        """Return the centred scores (N, C) of rows of codes (a, N), or with `tuples` the sums of these tuples' effects
+        alone.
+        """
         score_sums = np.empty((codes.shape[1], self.f.shape[1]))
 
         def add(rows: slice, effects: Floats, part: int) -> None:

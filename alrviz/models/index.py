@@ -60,7 +60,10 @@ class CellIndex(Generic[S]):
 
     @classmethod
     def from_local_cells(cls, space: S, begin: NDArray[np.int64], local: NDArray[np.int64]) -> "CellIndex[S]":
-        """Index the seen cells of `space`, local (S,); those of tuple t are local[begin[t] : begin[t + 1]]."""
+        """Index the seen cells of `space`, each counted within its tuple.
+
+        Tuple t's cells are local[begin[t] : begin[t + 1]], of local (S,).
+        """
         n_cells = np.diff(begin)
         is_dense = space.cards <= _MAX_SLOTS_PER_CELL * n_cells + 64
         n_slots = 2 ** np.ceil(np.log2(np.maximum(2 * n_cells, 2))).astype(np.int64)

@@ -236,7 +236,10 @@ class _BlockGrower:
             yield Block(columns, covered[:n_covered].copy()), n_expected_values
 
     def _open_tuples(self, tuples: NDArray[np.int64]) -> Iterator[np.int64]:
-        """Yield the tuples that are open when their turn comes: of millions, the first block may cover nearly all."""
+        """Yield those of `tuples` that no block covers yet when their turn comes.
+
+        They are looked at in groups: of millions, the first block may cover nearly all.
+        """
         for begin in range(0, len(tuples), _TUPLES_PER_SCAN):
             scanned_tuples = tuples[begin : begin + _TUPLES_PER_SCAN]
             yield from (seed for seed in scanned_tuples[self._is_open[scanned_tuples] == 1] if self._is_open[seed])

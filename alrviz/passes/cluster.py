@@ -50,7 +50,8 @@ def require_dask() -> None:
 
 @contextmanager
 def connect(scheduler: "str | Client | None") -> "Iterator[Client | None]":
-    """Yield a client of the scheduler at an address, closed at the end; a client is yielded as it is, None as None.
+    """Yield a client of the scheduler at an address, closed at the end; a given client is yielded unchanged, and None
+    as None.
 
     Raises:
         RecipeError: the argument is neither an address nor a client, or Dask is not installed.
@@ -226,7 +227,9 @@ def _pass_through(data: bytes) -> bytes:
 
 
 class _Refusal(str):
-    """The reason why a worker cannot do its task, as a result: Dask cannot send exceptions that have two bases."""
+    """The reason why a worker cannot do its task, returned as a result: Dask cannot send exceptions that have two
+    bases.
+    """
 
 
 def _prepare_codes(table: bytes) -> str:
@@ -276,10 +279,11 @@ def _worker_name() -> str:
 
 
 def _open_codes(coded: EncodedTable) -> CodeCache:
-    """Return the codes of this machine: the client's where it sees them, else its own, made of the files.
+    """Return the codes of this machine: the client's where its file is visible, else codes made here of the table's
+    files.
 
     Raises:
-        TableError: the machine sees neither, or has other rows.
+        TableError: neither is visible here, or the files have other rows.
     """
     path = coded.cache.path
     path_here = path if path.parent.is_dir() else home() / "codes" / path.name

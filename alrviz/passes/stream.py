@@ -280,8 +280,8 @@ class StreamPasses:
         self, work: Callable[[Codes, NDArray[np.int32], StopToken, int], Parts], stop: StopToken = NEVER,
         share_chunks: bool = False,
     ) -> Parts:  # fmt: skip
-        """Return the sums over all chunks of the arrays that `work` makes of each, new ones of the same shapes every
-        time.
+        """Return the sums over all chunks of the arrays that `work` returns for each, always new ones of the same
+        shapes.
 
         `work` may be pickled: a function of a module, a method of this class, or a `partial` of these. Each thread has
         a chunk of its own, or with `share_chunks` all threads work on one chunk after another.

@@ -56,7 +56,7 @@ NEW_VALUES_FACTOR = 4
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of one fit, and what follows from the memory limit.
+    """The cost of one fit, and the consequences of the memory limit.
 
     Attributes:
         cost: parameters, C + C * (number of possible cells); bytes at the peak of preparing and fitting; seconds of one

@@ -175,7 +175,7 @@ def _shared_rows(encoded: Encoded, request: FitRequest, all_orders: bool) -> Gra
 
 
 def _informative_columns(encoded: Encoded, recipe: "FitSettings") -> Encoded:
-    """Return the columns that the recipe's tuples are made of."""
+    """Return the encoded columns that tuples of the recipe can contain."""
     tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)[-1]
     return encoded.of_columns(tuple_columns(encoded.levels, tuples))
 

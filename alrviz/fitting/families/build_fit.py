@@ -168,7 +168,7 @@ def assemble_stream(
 
 
 def stream_solver(name: str, memory: int, seed: int) -> Solver:
-    """Return the learner of that name, which is not "auto".
+    """Return the solver called `name`, which is not "auto", for a table read in batches.
 
     memory: number of corrections of L-BFGS; seed: of the order of rows.
     """

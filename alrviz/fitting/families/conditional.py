@@ -137,7 +137,7 @@ class ELR(Networks):
         return bool(params["cross_tuning"])
 
     def objective_key(self, recipe: "FitSettings") -> Hashable:
-        """Return a key that includes cross-tuning: without it the fit goes on to the lowest F."""
+        """Return a key that differs by cross-tuning too: without it the fit does not end early, but at the lowest F."""
         params = recipe.params
         structure = params["structure"] if isinstance(params["structure"], str) else tuple(params["structure"].items())
         return (self.name, structure, params["cross_tuning"], params["smoothing"], self.sums(params), *rows_key(recipe))

@@ -34,7 +34,7 @@ BASE_SECONDS, _SECONDS_PER_COLUMN_PAIR = 0.03, 1.5e-8
 
 @dataclass(frozen=True, eq=False)
 class FitProblem:
-    """A fit, and what its run needs besides.
+    """A fit with the rows, counts and observers that its run needs.
 
     Attributes:
         fit: objective, solver and start.
@@ -169,7 +169,7 @@ class Family:
         return ""
 
     def is_regularised(self, params: Mapping[str, Any]) -> bool:
-        """Return whether what is fitted has a penalty."""
+        """Return whether the weights of a fit with these parameters have a penalty."""
         return False
 
     def solver(self, params: Mapping[str, Any]) -> str:

@@ -226,7 +226,7 @@ class KDB(Networks):
 
 
 class AnDE(Networks):
-    """AnDE: the mean of networks in each of which all columns depend on the same n."""
+    """AnDE: the mean of networks, in each of which all columns depend on the same n columns."""
 
     name = "ande"
     words = "AnDE"

@@ -87,7 +87,9 @@ class SelectiveALR(ALR):
         return f"{super().title(params)}, {kept_text(params['keep'])} of {params['unit']}s by {params['selection']}"
 
     def check_together(self, params: Mapping[str, Any]) -> None:
-        """Raise `RecipeError` as alr does, for a fraction of a tuple, and for choosing twice on the same rows."""
+        """Raise `RecipeError` as alr does, for a fraction of a tuple, and for two choices that would use the same
+        validation rows.
+        """
         super().check_together(params)
         keep = params["keep"]
         if params["unit"] == "cell" and params["selection"] == "cv":

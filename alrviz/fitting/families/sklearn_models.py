@@ -30,7 +30,9 @@ _TREES = Param(
 
 
 class SklearnFamily(Family):
-    """Base of these families: numbers as they are, random fits without steps, and no weights of cells."""
+    """Base of the families that scikit-learn fits: numbers are not cut, fits are random and have no steps or cell
+    weights.
+    """
 
     takes_numbers = True
     counts_cells = shows_weights = False

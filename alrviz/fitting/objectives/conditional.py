@@ -32,9 +32,9 @@ from alrviz.stop import NEVER, StopToken
 
 
 class ConditionalRows(Rows):
-    """Rows with a key (T, N) per column, the fixed part of their scores (N, C), and what sums over missing values.
+    """Rows with a key (T, N) per column, the fixed part of their scores (N, C), and the parts that miss columns.
 
-    `fixed` and `gaps` are None if there is nothing of the kind.
+    `fixed` is None if it is 0, `gaps` if no missing columns are summed out.
     """
 
     def __init__(self, rows: Rows, keys: Codes, fixed: Floats | None, gaps: Parts | None = None):

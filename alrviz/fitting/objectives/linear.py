@@ -37,7 +37,7 @@ def ridge_of(parameterisation: Parameterisation, alpha: Alpha, penalty: str) -> 
 
 
 class CellWeights:
-    """What objectives of weights of seen cells share, in memory or in chunks."""
+    """Base of the objectives of weights of seen cells, with rows in memory or in chunks."""
 
     parameterisation: Parameterisation
     bounds: tuple[float, float] | None
@@ -134,7 +134,7 @@ class LinearObjective(CellWeights, ScoredObjective):
         self._table = empty(cover.blocks.n_joint, rows.padded_width)
 
     def penalise(self, alpha: Alpha) -> None:
-        """Change alpha for points made from now on; earlier points stay as they are."""
+        """Change alpha for points made from now on; earlier points are not changed."""
         self.alpha = self.parameterisation.alpha_of_weights(alpha)
         self._q = ridge_of(self.parameterisation, alpha, self._penalty)
 
@@ -214,7 +214,7 @@ class LinearObjective(CellWeights, ScoredObjective):
         return diagonal
 
     def single_rows(self) -> SingleRows:
-        """Return the rows for single steps."""
+        """Return the training rows for solvers that visit them one by one."""
         parameterisation, cover = self.parameterisation, self._cover
         return SingleRows(
             self.rows, cover.blocks, len(self._unseen_cells), parameterisation.scale, parameterisation.owner, self.loss

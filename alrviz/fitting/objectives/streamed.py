@@ -234,7 +234,7 @@ class StreamObjective(CellWeights, Objective):
 
 
 class StreamLine(Line):
-    """F along point.w + t * direction, known at STEP_MULTIPLES times the guess."""
+    """F along point.w + t * direction, known at those t that are STEP_MULTIPLES times a guess."""
 
     def __init__(self, objective: StreamObjective, start: Point, direction: Floats, guess: float | None):
         super().__init__(objective, start, direction)

@@ -269,7 +269,7 @@ class Run(RunAttributes, Job[Step]):
             self._disconnect()
 
     def _adopt_choices(self, state: SolverState) -> None:
-        """Put what the solver has chosen into the recipe, with a sentence."""
+        """Enter the settings that the solver has chosen into the recipe, with a sentence on them."""
         chosen_params = {} if self._fit is None else self._fit.solver.chosen_params(state)
         if any(self.recipe.params[name] != value for name, value in chosen_params.items()):
             self.recipe, self._alpha_was_chosen = self.recipe.replace(**chosen_params), True

@@ -136,7 +136,7 @@ class RowFold:
 
 @dataclass(frozen=True)
 class ChosenAlpha:
-    """The chosen alphas, and what the solver carries."""
+    """The chosen alphas, and the inner solver's carry."""
 
     alpha: tuple[float, ...]
     carry: object = None

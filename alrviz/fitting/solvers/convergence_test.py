@@ -77,7 +77,10 @@ class ConvergenceTest:
         return None
 
     def _trend_text(self) -> str:
-        """Return what the last steps did: stochastic solvers, or several objectives, may raise the monitored value."""
+        """Return whether the monitored value fell over the last steps, in words.
+
+        Stochastic solvers, or several objectives, may raise it.
+        """
         is_falling = self._values[-1][1] < self._values[0][1]
         return f"{self._objective.monitored_name} was {'still falling' if is_falling else 'not settled'}"
 

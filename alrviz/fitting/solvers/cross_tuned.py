@@ -56,7 +56,7 @@ class Tuning:
 
 @dataclass(frozen=True, eq=False)
 class TunedIterations:
-    """The chosen number of iterations, and what the solver carries."""
+    """The chosen number of iterations, and the inner solver's carry."""
 
     iterations: int
     carry: Any = None

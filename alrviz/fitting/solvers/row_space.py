@@ -74,7 +74,7 @@ class GramFit:
         self._rows = np.arange(len(self.y))
 
     def fit(self, alpha: Sequence[float], tol: float) -> tuple[Floats, float]:
-        """Go on to the minimum at these alphas, until a step would lower F by less than `tol` of it.
+        """Continue to the minimum at these alphas, until a step would lower F by less than `tol` of it.
 
         Returns:
             The scores (C, n) there, and the number of products.

@@ -138,7 +138,10 @@ def fit_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples: int)
 
 
 def choosing_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples: int) -> Cost:
-    """Return the cost of choosing alpha by folds, before or within a fit of one order; 0 if it is given."""
+    """Return the cost of choosing alpha by folds, before or within a fit of one order; 0 if it is given.
+
+    iteration: cost of a pass; counts (C,) rows of each class; tuples: number of tuples that are counted.
+    """
     if (alpha := str(recipe.params.get("alpha"))) not in _PASSES_PER_ALPHA:
         return Cost()
     n_folds, train_share = n_validation_folds(counts), 1 - 1 / FOLDS
@@ -148,8 +151,10 @@ def choosing_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples:
 
 
 def choosing_order_cost(prepared: TrainingData, likely: Recipe, max_memory: int | None, stop: StopToken) -> Cost:
-    """Return the cost of choosing an order by folds, with its alphas: each order up to the likely one and the next,
-    which is tried and found no better, except orders that are too much work.
+    """Return the cost of choosing an order by folds, with its alphas: each order up to the likely one and the next.
+
+    That one is tried and found no better; orders that are too much work are not tried. likely: the recipe with the
+    order that is taken to be chosen; max_memory: bytes that a fit may take.
     """
     encoded, costs = prepared.encoded, Cost()
     n_informative = len(informative_columns(encoded.levels, likely.missing == "skip"))
@@ -173,13 +178,16 @@ def choosing_order_cost(prepared: TrainingData, likely: Recipe, max_memory: int 
 
 
 def share_seconds(share: float) -> float:
-    """Return the relative seconds of a fit to a share of the rows: half of them do not depend on it."""
+    """Return the seconds of a fit to this share of the rows, relative to all: half of them do not depend on the
+    rows.
+    """
     return (1 + share) / 2
 
 
 def _iteration_cost(planned: Estimate, n_classes: int, n_jobs: int | None) -> Cost:
-    """Return the cost of one iteration on this machine: a pass over the rows, and the solver's arithmetic on the
-    weights.
+    """Return the cost of one iteration on this machine: a pass over the rows, and the solver's work on the weights.
+
+    planned: estimate of the fit; n_classes: C; n_jobs: threads.
     """
     one_pass = calibrate(planned.cost, n_classes, n_jobs)
     return one_pass + Cost(seconds=_SECONDS_PER_WEIGHT * planned.cells_seen * n_classes if one_pass.passes else 0.0)
@@ -234,7 +242,7 @@ def estimate_fit(
 
 
 def _planned_estimate(prepared: TrainingData, recipe: Recipe, max_memory: int | None, stop: StopToken) -> Estimate:
-    """Return the estimate of a recipe on prepared rows, as a fit will plan them."""
+    """Return the estimate of a recipe on prepared rows, as a fit within max_memory bytes will plan them."""
     if recipe.params.get("alpha") == "cv":  # each fold's fits have a number
         recipe = recipe.replace(alpha=1.0)
     n_tuples = comb(prepared.encoded.n_columns, known_order(recipe))

@@ -94,7 +94,10 @@ def _refit_on_model_cells(base: Effects, refit: Effects, importance: Floats) -> 
 def _base_fit(
     fold: PreparedFold, recipe: Recipe, max_memory: int | None, stop: StopToken
 ) -> tuple[LinearModel, Floats, Row]:
-    """Return the model of all training rows, where refits start, and its weights; a worker fits it once."""
+    """Return the model of all training rows of a fold, where refits start, and its weights; a worker fits it once.
+
+    max_memory: bytes that the fit may take.
+    """
     fits: dict[str, Any] = fold.__dict__.setdefault("_base_fits", {})
     key = recipe.to_json()
     if key not in fits:
@@ -104,7 +107,7 @@ def _base_fit(
 
 
 def _run_fit(run: Run, draw: int, stop: StopToken) -> tuple[LinearModel, Floats, Row]:
-    """Run a fit to its end; return the model, its weights by cell (empty if it has none) and the task's row."""
+    """Run a fit to its end; return the model, its weights by cell (empty if it has none) and the row of this draw."""
     for _ in run.steps():
         stop.check()
     outcome, model = run.outcome, run.model

@@ -92,7 +92,9 @@ class _Stream:
         self._make: Callable[[float], Learner] = lambda eta0: Learner(*sizes, gamma, known_log_p, eta0, is_adaptive)
 
     def costs(self, rows: NDArray[np.intp], eta0: float) -> tuple[Floats, Floats, Floats]:
-        """Return the costs of each row, in order: -log p_y, mean squared error, whether it was wrong."""
+        """Return the costs of rows, in this order, by a learner with step length eta0: -log p_y, squared error, whether
+        wrong.
+        """
         learner, rows_per_chunk = self._make(eta0), max(1, LOOKUPS_PER_CALL // self._index.space.n_tuples)
         chunk_costs = []
         for chunk_start in range(0, len(rows), rows_per_chunk):

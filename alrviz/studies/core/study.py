@@ -153,7 +153,7 @@ class Study(StudyResults):
         self.stop()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until it is done, stopped or has failed; return whether it is."""
+        """Wait until it is done, stopped or has failed, at most `timeout` seconds; return whether it is."""
         return self._job.join(timeout)
 
     def rows(self) -> Iterator[Row]:

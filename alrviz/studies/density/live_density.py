@@ -48,7 +48,7 @@ class LiveDensity:
 def follow(
     X: Any, y: Any, recipe: Recipe, warm: DensityModel | None = None, stop: StopToken = NEVER
 ) -> Iterator[LiveDensity]:
-    """Fit rows step by step, from a model of nearly the same rows if there is one.
+    """Fit rows X with classes y (N,) step by step, from `warm`, a model of nearly the same rows, if there is one.
 
     Yields first the model with the old bandwidths and optimal weights, then one after each outer step.
     """

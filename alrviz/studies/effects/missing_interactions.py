@@ -57,7 +57,7 @@ class TupleCounts:
     def from_rows(
         cls, encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None, stop: StopToken
     ) -> "TupleCounts":
-        """Count rows."""
+        """Count encoded rows in the cells of `tuples` and of all their subtuples."""
         space = with_parts(TupleSpace(encoded.levels, tuples))
         rows = replace(encoded, levels=encoded.levels + 1, chains=None)
         prepared = TrainingData(rows, None, None, n_jobs, merge=False)
@@ -153,7 +153,7 @@ def lacking(
 def associations(
     encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None = None, stop: StopToken = NEVER
 ) -> pd.DataFrame:
-    """Return a row per tuple of columns: what it tells about the class, without any model.
+    """Return a row per tuple of columns with its association with the class, without any model.
 
     Columns: "mi" (mutual information, nats), "mi_mm" (with Miller and Madow's correction), "interaction" (nats beyond
     the subtuples, less the expectation by chance), "g2" and "chi2" (Pearson's) over cells and classes with at least one

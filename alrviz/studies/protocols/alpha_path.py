@@ -128,7 +128,7 @@ def summary(study: Study) -> "pd.DataFrame":
 
 
 def is_quick(dataset: Dataset, recipe: Recipe, holdout: float) -> bool:
-    """Return whether a fit is short enough to follow a slider as it moves."""
+    """Return whether a fit to the rows besides this holdout share is short enough to follow a slider as it moves."""
     order, n_columns = recipe.params["order"], dataset.X.shape[1]
     return bool(dataset.n_rows * (1 - holdout) * comb(n_columns, order) * dataset.n_classes <= MAX_LIVE_WORK)
 

@@ -59,7 +59,7 @@ def paths_of(study: "Study") -> list[Recipe]:
 
 
 def path_names(study: "Study") -> list[str]:
-    """Return a short name for each path, with its center; the alpha of its recipe is ignored.
+    """Return a short name for each path of a study, with its center; the alpha of its recipe is ignored.
 
     >>> from alrviz import Recipe, alpha_path, load_demo
     >>> path_names(alpha_path(load_demo("led", 300), [Recipe("alr"), Recipe("lr", center="anje")]))
@@ -72,7 +72,9 @@ def path_names(study: "Study") -> list[str]:
 
 
 def verdict_on(curve: "pd.DataFrame", measure: str) -> AlphaPathVerdict:
-    """Return the verdict on one path; curve: the rows of one racer in `summary()`."""
+    """Return the verdict on one path by a measure (log_loss, rmse, error); curve: the rows of one racer in
+    `summary()`.
+    """
     rows = curve.sort_values("alpha", ascending=False)
     losses, errors = rows[measure].to_numpy(float), rows[f"{measure}_above_se"].to_numpy(float)
     best_index = int(losses.argmin())
@@ -106,7 +108,10 @@ def best_of(verdicts: Sequence[AlphaPathVerdict]) -> AlphaPathVerdict | None:
 
 
 def sentence(study: "Study", measure: str = "log_loss") -> str:
-    """Return the sentence on the best of the paths with results so far; "" without any."""
+    """Return the sentence on the best of a study's paths with results so far; "" without any.
+
+    measure: log_loss, rmse or error, by which it is best.
+    """
     summary_rows = study.summary()
     verdicts = verdicts_on(study, measure, summary_rows)
     best = best_of(verdicts)
@@ -127,12 +132,16 @@ def sentence(study: "Study", measure: str = "log_loss") -> str:
 
 
 def heldout_rows(study: "Study") -> int:
-    """Return the approximate number of test rows of a path."""
+    """Return the approximate number of test rows of a path of a study."""
     return round(study.dataset.n_rows * float(json.loads(study.spec)["holdout"]))
 
 
 def _sentence(verdict: AlphaPathVerdict, measure: str, paths_text: str, end_texts: tuple[str, str], rows: int) -> str:
-    """Return a verdict in words. paths_text: whose best it is; end_texts: the losses of the first and last fit."""
+    """Return a verdict in words.
+
+    measure: log_loss, rmse or error; paths_text: whose best it is; end_texts: the losses of the first and last fit;
+    rows: number of test rows.
+    """
     lowest_text = f"alpha {alpha_text(verdict.alpha)} has test {measure} {loss_text(verdict.value)}"
     first_text, last_text = end_texts
     if verdict.place == BETWEEN:
@@ -175,9 +184,9 @@ def alpha_text(alpha: float) -> str:
 
 
 def _end_texts(study: "Study", lines: "pd.DataFrame", verdict: AlphaPathVerdict, measure: str) -> tuple[str, str]:
-    """Describe both ends: the strongest and the weakest penalty fitted, and the reference models beyond them.
+    """Describe both ends of a path: the strongest and the weakest penalty fitted, and the reference models beyond them.
 
-    lines: the study's summary, a row for each recipe and alpha.
+    lines: the study's summary, a row for each recipe and alpha; measure: log_loss, rmse or error.
     """
     recipe = study.recipes[verdict.racer]
     path_rows = lines[lines.racer == verdict.racer]

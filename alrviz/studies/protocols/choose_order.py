@@ -99,7 +99,7 @@ class OrderStudy(Study):
         return next((recipe for recipe in self.recipes if recipe.params.get("order") == order), None)
 
     def about(self, racer: int) -> dict[str, Any]:
-        """Return the same columns as `Study.about`; order is None for a model that chooses its own."""
+        """Return the columns of `Study.about` for a racer; order is None for a model that chooses its own."""
         columns = super().about(racer)
         return {**columns, "order": None} if columns["order"] == "auto" else columns
 
@@ -108,10 +108,10 @@ class OrderStudy(Study):
         return failures(self, "order")
 
     def boosting_folds(self) -> "pd.DataFrame":
-        """Return the folds that both boosting and the best order have finished: repeat, fold, log_loss, gap (log loss
-        of the best order less boosting's).
+        """Return the folds that both boosting and the best order have finished: repeat, fold, log_loss, gap.
 
-        Empty until there are any, and if boosting is not part of the study.
+        gap is the log loss of the best order less boosting's. Empty until there are any, and if boosting is not part of
+        the study.
         """
         return self._paired_folds("hgb")
 
@@ -121,8 +121,9 @@ class OrderStudy(Study):
         return any(recipe.params.get("order") == "auto" for recipe in self.recipes)
 
     def automatic_folds(self) -> "pd.DataFrame":
-        """Return the same for AutoClassifier's model, with the choices of each fold: order_chosen, keep_chosen,
-        discretize_chosen, alpha_1, ...
+        """Return the columns of `boosting_folds` for AutoClassifier's model, with the choices of each fold.
+
+        These are order_chosen, keep_chosen, discretize_chosen, alpha_1, ...
         """
         return self._paired_folds("hlr")
 
@@ -229,7 +230,9 @@ def summary(study: Study) -> "pd.DataFrame":
 
 
 def _is_clear_gain(by_order: "pd.DataFrame", order: int) -> bool:
-    """Return whether the gain over the order below is significant, and worth its parameters."""
+    """Return whether an order's gain over the one below is significant, and worth its parameters; by_order: the
+    summary.
+    """
     order_index = list(by_order.index).index(order)
     if not order_index:
         return True
@@ -240,7 +243,9 @@ def _is_clear_gain(by_order: "pd.DataFrame", order: int) -> bool:
 
 
 def _alpha_note(study: Study, order: int) -> str:
-    """Return a note that alpha was chosen inside the folds, and the call that chooses it in the same way."""
+    """Return a note that the alpha of an order was chosen inside the folds, and the call that chooses it in the same
+    way.
+    """
     recipe = next((recipe for recipe in study.recipes if recipe.params.get("order") == order), None)
     if recipe is None or recipe.params.get("alpha") not in ("cv", "auto"):
         return ""
@@ -359,7 +364,11 @@ def _boosting_note(study: OrderStudy, best_loss: float, automatic_is_lower: bool
 
 
 def _verdict_sentence(by_order: "pd.DataFrame", order: int, best: int, is_clear: bool) -> str:
-    """Return the gain of the verdict's order over the one below, and that higher orders add nothing."""
+    """Return the gain of the verdict's order over the one below, and that higher orders add nothing, as a sentence.
+
+    by_order: the summary, a row for each order; best: the order of the lowest loss; is_clear: whether the gain is
+    clear.
+    """
     row, order_index = by_order.loc[order], list(by_order.index).index(order)
     higher_orders = [n for n in by_order.index if n > order]
     margin_text = " by more than one standard error" if best > order else ""
@@ -386,7 +395,7 @@ def _verdict_sentence(by_order: "pd.DataFrame", order: int, best: int, is_clear:
 
 
 def accuracy_change_text(fall: float) -> str:
-    """Return a decrease of the error rate as a change of accuracy in percentage points; "" if it is NaN.
+    """Return a fall of the error rate (a share) as a change of accuracy in percentage points; "" if it is NaN.
 
     >>> accuracy_change_text(0.25), accuracy_change_text(0.012), accuracy_change_text(-0.004), accuracy_change_text(0.0)
     ('accuracy +25 points', 'accuracy +1.2 points', 'accuracy -0.4 points', 'accuracy unchanged')

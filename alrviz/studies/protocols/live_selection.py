@@ -77,7 +77,7 @@ class Search:
         return np.searchsorted(self.all_tuples() @ place_values, tuples @ place_values)
 
     def name(self, columns: "NDArray[np.int32] | tuple[int, ...]") -> str:
-        """Return the name of a tuple."""
+        """Return the name of the tuple of these columns (their numbers), "odor & habitat"."""
         return " + ".join(self.columns[int(k)] for k in columns)
 
 
@@ -152,7 +152,7 @@ class _ScoreCache(InMemory):
         self._gains: dict[int, tuple[Floats, NDArray[np.bool_]]] = {}
 
     def for_request(self, request: FitRequest) -> "_ScoreCache":
-        """Serve another fit on the same rows."""
+        """Use these counts and scores for another fit on the same rows, and return this object."""
         self._request = request
         return self
 
@@ -192,7 +192,9 @@ class _ScoreCache(InMemory):
         return tuples[tuple_indices], scores[tuple_indices]
 
     def gains(self, order: int) -> "tuple[Floats, NDArray[np.bool_]]":
-        """Return each tuple's gain over the model of all of one column less, and whether it is significant."""
+        """Return the gain of each tuple of `order` columns over the model of all of one column less, and whether it is
+        significant.
+        """
         if order not in self._gains:
             from scipy.stats import chi2
 

@@ -235,7 +235,9 @@ def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None]
 
 
 def _evaluate_reference(dataset: Dataset, splits: Splits, tell: Callable[[str], None]) -> tuple[Evaluation | None, str]:
-    """Return the evaluation of gradient boosting on the test rows, or the reason why there is none."""
+    """Return the evaluation of gradient boosting on the test rows, or None and the reason; tell: called before the
+    fit.
+    """
     train = splits.train
     if len(train) * len(dataset.classes) > MAX_REFERENCE_WORK:
         return None, f"{len(train):,} rows of {len(dataset.classes):,} classes would take minutes to fit"
@@ -250,7 +252,7 @@ def _evaluate_reference(dataset: Dataset, splits: Splits, tell: Callable[[str], 
 
 
 def _fit(model: Any, dataset: Dataset, rows: NDArray[np.intp]) -> Any:
-    """Fit a classifier to some rows of a data set, by their weights."""
+    """Fit a classifier to these rows of a data set, by their weights, and return it."""
     weights = {} if dataset.weights is None else {"sample_weight": dataset.weights[rows]}
     return model.fit(dataset.X.iloc[rows], dataset.y[rows], **weights)
 

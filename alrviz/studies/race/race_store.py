@@ -71,7 +71,7 @@ class RaceKeeper:
         return bool(self.id) and not self.problem and not self._job.alive
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until everything is saved; return whether it is."""
+        """Wait until everything is saved, at most `timeout` seconds; return whether it is."""
         return self._job.join(timeout)
 
     def _keep(self, stop: StopToken) -> None:

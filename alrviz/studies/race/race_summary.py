@@ -21,7 +21,7 @@ MAX_LEVEL_RELATIVE_DIFFERENCE = 1e-9  # of objectives; no picture of the gap sho
 
 
 def leader_text(racers: Sequence[RacerSummary]) -> str:
-    """Return who leads at the last iteration of a running race, and by how much."""
+    """Return which of the racers leads at the last iteration of a running race, and by how much."""
     racers = [racer for racer in racers if not racer.empty and isfinite(racer.last)]
     if racers and any(racer.trials for racer in racers) and not any(racer.iterations for racer in racers):
         return alpha_sentences(racers).strip()  # no racer has left its start
@@ -64,7 +64,7 @@ def alpha_sentences(racers: Sequence[RacerSummary]) -> str:
 
 
 def close_race_text(racers: Sequence[RacerSummary], first: RacerSummary, second: RacerSummary) -> str:
-    """Compare two leaders within 0.1 % of each other: who is lower, and after how many steps each came near the best.
+    """Compare two leaders of the racers, within 0.1 % of each other: who is lower, and when each came near the best.
 
     Their gaps to the optimum may differ by decades, which the picture shows, so they are not called equal.
     """

@@ -47,9 +47,13 @@ NOTHING_TO_FIT = ("anje", "nb")
 
 @dataclass(frozen=True, slots=True)
 class RaceVerdict:
-    """code: which sentence of the list. sentence: its words. winner: the racer called faster, if any.
+    """The verdict on a race.
 
-    factor: how many times fewer iterations the winner needs than the slowest; a lower bound where `at_least`.
+    Attributes:
+        code: the row of the module's table.
+        sentence: the verdict in words.
+        winner: the racer called faster, if any.
+        factor: how many times fewer iterations the winner needs than the slowest; a lower bound where `at_least`.
     """
 
     code: str
@@ -76,7 +80,9 @@ def verdict(racers: Sequence[RacerSummary], *, by: str = "you", unit: str = "ite
 
 
 def _verdict_on(racers: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdict:
-    """Return the first verdict of the module's table whose condition holds; arguments as of `verdict`."""
+    """Return the first verdict of the module's table whose condition holds for the racers; by, unit: as for
+    `verdict`.
+    """
     counted_racers = [racer for racer in racers if racer.label in NOTHING_TO_FIT and not racer.empty]
     racers = [racer for racer in racers if racer.label not in NOTHING_TO_FIT]
     if not racers or any(racer.empty for racer in racers):
@@ -194,7 +200,9 @@ def _count_to_goal(racer: RacerSummary, goals: Milestones, goal: int) -> float:
 
 
 def _ranking(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -> _Ranking:
-    """Return who is first and last at a goal (0 or 1), by how much, and whether the factor is a lower bound."""
+    """Return which racers are first and last at a goal (0 or 1), by how much, and whether the factor is a lower
+    bound.
+    """
 
     def key(racer: RacerSummary) -> tuple[bool, float, str]:
         return goals.at(racer.name, goal) is None, _count_to_goal(racer, goals, goal), racer.name
@@ -210,7 +218,7 @@ def _ranking(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -> _R
 
 
 def _each_leads_once(tight: _Ranking, loose: _Ranking, goals: Milestones) -> bool:
-    """Return whether the leader of each milestone is clearly behind at the other."""
+    """Return whether the leader of each milestone is clearly behind at the other; tight, loose: their rankings."""
     pairs = ((tight.first, loose.first, 1), (loose.first, tight.first, 0))
     return all(
         _count_to_goal(follower, goals, goal) >= MIN_FACTOR * _count_to_goal(leader, goals, goal)
@@ -219,7 +227,7 @@ def _each_leads_once(tight: _Ranking, loose: _Ranking, goals: Milestones) -> boo
 
 
 def _counts_text(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -> str:
-    """Return who reached a milestone when: "alr 20 iterations, lr 52, gd not after 100"."""
+    """Return which racers reached a goal (0 or 1) when: "alr 20 iterations, lr 52, gd not after 100"."""
     racers_at_goal = [racer for racer in racers if goals.at(racer.name, goal) is not None]
     racers_without_goal = [racer for racer in racers if goals.at(racer.name, goal) is None]
     racers_at_goal.sort(key=lambda racer: (_count_to_goal(racer, goals, goal), racer.name))
@@ -238,7 +246,7 @@ def _count_text(count: float, unit: str) -> str:
 
 
 def _both_milestones(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -> str:
-    """Return both milestones as a sentence that begins with goal number `goal`."""
+    """Return when the racers reached both milestones, as a sentence that begins with goal number `goal`."""
     goal_text, other_text = goals.goal_texts[goal], _short_goal_text(goals, 1 - goal)
     goal_text = goal_text[:1].upper() + goal_text[1:]
     return f"{goal_text}: {_counts_text(racers, goals, goal)}; {other_text}: {_counts_text(racers, goals, 1 - goal)}."
@@ -249,7 +257,7 @@ def _short_goal_text(goals: Milestones, goal: int) -> str:
 
 
 def _with_unit(count_texts: Iterable[str], unit: str = "iterations") -> str:
-    """Return a list of counts; the first has the unit."""
+    """Return the texts of counts as a list in words; the first has the unit."""
     first_text, *other_texts = count_texts
     return ", ".join([f"{first_text} {unit}", *other_texts])
 
@@ -310,7 +318,7 @@ def _join_names(names: Iterable[str]) -> str:
 
 
 def worse_heldout_words(racers: Sequence[RacerSummary]) -> str:
-    """Return whose test log loss has risen again during the race, as a further sentence; "" if nobody's."""
+    """Return which racers' test log loss has risen again during the race, as a further sentence; "" if nobody's."""
     risen = []
     for racer in racers:
         losses = racer.values_of("heldout_log_loss") if "heldout_log_loss" in racer.frame else np.array([])

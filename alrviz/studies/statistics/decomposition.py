@@ -49,8 +49,7 @@ class Decomposition:
 def decompose(
     predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None = None
 ) -> Decomposition:
-    """Decompose the error of R models' predictions (R, N) for rows of classes y (N,); classes are numbers from 0 to
-    n_classes - 1.
+    """Decompose the error of R models' predicted classes (R, N) for rows of classes y (N,), numbers below n_classes.
 
     weights: (N,) weight of each row in the averages; None: all equal.
 
@@ -68,9 +67,10 @@ def decompose(
 def leave_one_out(
     predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None = None
 ) -> list[Decomposition]:
-    """Return `decompose` of the predictions (R, N) without each round in turn; R >= 3.
+    """Return `decompose` of the predicted classes (R, N) without each round in turn; R >= 3.
 
-    A row's figures without a round depend only on that round's prediction, so C tables of figures serve all R rounds.
+    The other arguments are those of `decompose`. A row's figures without a round depend only on that round's
+    prediction, so C tables of figures serve all R rounds.
     """
     n_rounds, n_rows = predicted.shape
     votes, row_numbers = _prediction_counts(predicted, n_classes), np.arange(n_rows)
@@ -87,14 +87,17 @@ def leave_one_out(
 
 
 def _prediction_counts(predicted: NDArray[np.integer], n_classes: int) -> NDArray[np.intp]:
-    """Return how many rounds predicted each class for each row: (N, C)."""
+    """Return how many rounds predicted each of n_classes classes for each row: (N, C)."""
     n_rows = predicted.shape[1]
     flat_index = predicted + n_classes * np.arange(n_rows)
     return np.bincount(flat_index.ravel(), minlength=n_rows * n_classes).reshape(n_rows, n_classes)
 
 
 def _per_row(votes: NDArray[np.intp], rounds: int, y: NDArray[np.integer]) -> Floats:
-    """Return error, bias2, variance, and Domingos's bias, variance and net variance of each row: (6, N)."""
+    """Return error, bias2, variance, and Domingos's bias, variance and net variance of each row: (6, N).
+
+    votes: (N, C) rounds that predicted each class, of `rounds` in all; y: (N,) true classes.
+    """
     vote_share, row_numbers = votes / rounds, np.arange(len(votes))
     right = vote_share[row_numbers, y]
     squared = (vote_share**2).sum(axis=1)

@@ -100,7 +100,7 @@ class Evaluation:
 
     @property
     def class_of_interest(self) -> str:
-        """Class used where none is named: the rarer one of two, the most frequent one of more."""
+        """Class used where no class is given: the rarer one of two, the most frequent one of more."""
         class_shares = self.shares
         rarer = len(self.classes) == 2 and class_shares.min() > 0
         return self.classes[int(class_shares.argmin() if rarer else class_shares.argmax())]
@@ -163,7 +163,7 @@ class Evaluation:
 
     @property
     def sentence(self) -> str:
-        """What the summary comes to, in words."""
+        """The main figures of the summary, in words."""
         summary = self.summary()
         auc_text = "" if np.isnan(summary.auc) else f", AUC {summary.auc:.3f}"
         return (
@@ -240,7 +240,7 @@ class Evaluation:
     # -- one class against the others ----------------------------------------------------------------------------------
 
     def p(self, label: str | None = None) -> Floats:
-        """Return the probabilities (N,) of a class."""
+        """Return the probabilities (N,) of the class `label`; None for `class_of_interest`."""
         return np.exp(self.log_p[:, self._class_index(label)])
 
     def curve(self, label: str | None = None) -> pd.DataFrame:
@@ -263,7 +263,9 @@ class Evaluation:
         return self._curves[k]
 
     def ranking(self, label: str | None = None) -> tuple[float, float]:
-        """Return AUC and average precision of a class; NaN if all rows are of the class, or none."""
+        """Return AUC and average precision of the class `label` (None: `class_of_interest`); NaN if all or no rows are
+        of it.
+        """
         k = self._class_index(label)
         if k not in self._ranks:
             in_class, p, figures = self.y == k, self.p(label), (np.nan, np.nan)
@@ -471,7 +473,7 @@ def _ratio(numerator: Any, denominator: Any) -> Any:
 
 
 def _with_rates(table: pd.DataFrame) -> pd.DataFrame:
-    """Add the rates that follow from the counts."""
+    """Add to a table of counts (tp, fp, fn, tn) the rates that follow from them."""
     tp, fp, fn, tn = (table[name].to_numpy(float) for name in ("tp", "fp", "fn", "tn"))
     n_rows = tp + fp + fn + tn
     ppv = _ratio(tp, tp + fp)
