@@ -19,6 +19,7 @@ import numpy as np
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.pictures.palette import readable
 from alrviz.pictures.replay_map import Ground, ground_content
+from alrviz.studies.statistics.verdict import Verdict
 
 # Steps of a film: what a screen can show, and 6 racers stay far below 5 MB.
 STEPS = 1000
@@ -99,7 +100,7 @@ class ReplayPanel:
 class Film:
     """Data of a film.
 
-    counted: what a step is called. steps: (S,) their numbers. sentences: (place, words), each from its place on.
+    counted: what a step is called. steps: (S,) their numbers. verdicts: (place, verdict), each from its place on.
     measure: the view that is shown first. ground: a map beside the lines. about: where it comes from.
 
     Its places are whole numbers from 0 to S - 1.
@@ -108,7 +109,7 @@ class Film:
     title: str
     counted: str
     steps: Floats
-    sentences: Sequence[tuple[int, str]]
+    verdicts: Sequence[tuple[int, Verdict]]
     axes: Sequence[ReplayAxis]
     lines: Sequence[ReplayLine]
     views: Sequence[View]
@@ -166,7 +167,7 @@ def content(film: Film, first: int = 0) -> dict[str, Any]:
         "title": film.title,
         "counted": film.counted,
         "steps": _rounded_numbers(film.steps[step_slice]),
-        "sentences": film.sentences,
+        "verdicts": [[place, verdict.headline, verdict.detail] for place, verdict in film.verdicts],
         "axes": [asdict(axis) for axis in film.axes],
         "measure": film.measure,
         "about": film.about,

@@ -49,7 +49,7 @@ def test_every_recipe_is_priced_before_anything_runs(opened):
     assert all(one.cost.bytes > 0 and one.cost.seconds > 0 for one in page.tab.runner.costs.fits)
     assert page.tab.layout.cost_table.object.count("about") == 6
     assert "at least" in page.tab.layout.time.object
-    assert "Press Run: 6 recipes, 10 fits each" in page.tab.study_view.sentence.object
+    assert "Press Run: 6 models, 10 fits each" in page.tab.study_view.sentence.object
     assert page.session.registry.entries(OWNER) == []
 
 

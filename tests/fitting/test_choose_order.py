@@ -106,6 +106,43 @@ def test_where_mdl_cuts_nothing_it_is_not_tried_beside_smooth_levels():
     assert {line["smooth"] for line in run.trials if line["order"] == 1} == {1.0}
 
 
+@pytest.mark.parametrize(("n_bits", "n_columns", "family"), [(3, 12, "alr"), (3, 12, "hlr"), (4, 7, "lr")])
+def test_parity_of_some_bits_is_found_though_pairs_do_not_help(n_bits, n_columns, family):
+    rng = np.random.default_rng(n_bits)
+    bits = rng.integers(0, 2, (1500, n_columns))
+    flipped = rng.random(1500) < 0.05
+    y = np.where((bits[:, :n_bits].sum(axis=1) % 2 == 1) ^ flipped, "odd", "even")
+    run = settled(alrviz.Dataset.from_arrays(pd.DataFrame(bits).astype(str), y), family, order="auto", alpha=1.0)
+    tried = [line["order"] for line in run.tried]
+    assert tried[:3] == [1, 2, n_bits]
+    assert run.recipe.params["order"] >= n_bits
+    assert f"tuples of {n_bits} are lacking" in run.notes[0]
+
+
+def test_a_class_that_nothing_tells_leads_to_no_higher_order():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        columns = pd.DataFrame(rng.integers(0, 3, (800, 10))).astype(str)
+        data = alrviz.Dataset.from_arrays(columns, rng.choice(["a", "b"], 800))
+        assert [line["order"] for line in settled(data, "lr", order="auto", alpha=1.0).tried] == [1, 2]
+
+
+def test_exclusive_or_of_three_numbers_is_found_in_merged_levels():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(1500, 5)), columns=list("uvwst"))
+    y = np.where((X["u"] > 0) ^ (X["v"] > 0) ^ (X["w"] > 0), "a", "b")
+    data = alrviz.Dataset.from_arrays(X, y)
+    run = settled(data, "hlr", order="auto", alpha=1.0, discretize="smooth", holdout=0.0)
+    merged = run.encoded.with_merged_levels(6)
+    assert merged.levels.tolist() == [6] * 5
+    assert merged.codes.max() == 5
+    for j in range(5):
+        counts = np.bincount(merged.codes[j], minlength=6)
+        assert counts.min() > 100
+        assert (np.diff(merged.codes[j][np.argsort(run.encoded.codes[j])]) >= 0).all()
+    assert run.recipe.params["order"] == 3
+
+
 @pytest.mark.parametrize("discretize", ["mdl", "mdl-smooth"])
 def test_cuts_of_a_fold_are_learned_without_the_rows_that_judge_it(discretize):
     rng = np.random.default_rng(5)

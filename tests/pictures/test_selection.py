@@ -61,8 +61,8 @@ def test_the_line_stands_where_tuples_are_kept_up_to(search):
 def test_the_pair_that_is_missed_stands_high_among_those_not_looked_at_and_is_named(search):
     picture = selection.gains(search, "hsalr")
     at = int(np.argmax(picture["waiting"]["y"]))
-    assert picture["waiting"]["name"][at] == "bit_7 + bit_11"
-    assert picture["names"]["words"] == ["bit_7 + bit_11"]
+    assert picture["waiting"]["name"][at] == "bit_7 & bit_11"
+    assert picture["names"]["words"] == ["bit_7 & bit_11"]
     assert sum(len(picture[name]["x"]) for name in ("kept", "discarded", "waiting")) == 66
 
 
@@ -102,5 +102,5 @@ def test_of_very_many_gains_one_is_drawn_a_place(search, monkeypatch):
     monkeypatch.setattr(selection, "MAX_MARKS", 20)
     picture = selection.gains(search, "hsalr")
     assert 0 < sum(len(picture[name]["x"]) for name in ("kept", "discarded", "waiting")) < 66
-    assert picture["names"]["words"] == ["bit_7 + bit_11"]
+    assert picture["names"]["words"] == ["bit_7 & bit_11"]
     assert picture["waiting"]["y"].max() == search.gains.max(), "what is missed is there"

@@ -375,7 +375,7 @@ def test_a_run_over_batches_is_taken_apart_and_reported_by_some_of_its_rows(tmp_
     found = alrviz.interactions(run)
     assert found.encoded.n_rows == 150
     assert found.has_heldout
-    assert re.search(r"Measured on 150 of \d+ training rows, drawn at random\.$", found.sentence())
+    assert re.search(r"Measured on 150 of \d+ training rows, drawn at random\.$", found.verdict().detail)
     scores = found.pure.scores(found.encoded.codes)
     own = run.model.scores(found.encoded.codes)
     np.testing.assert_allclose(scores, own - own.mean(axis=1, keepdims=True), atol=1e-10)

@@ -19,7 +19,7 @@ from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.ridge import FitObjective
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.solvers.alpha_tuned import AlphaFold, AlphaTuned, RowFold
-from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, Fold, candidate_of, choose_alpha, row_losses
+from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, SlopedFold, candidate_of, choose_alpha, row_losses
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.row_space import GramFit, gram_matrices
 from alrviz.models.cell_space import MAX_GRID_CELLS, count_cells, has_full_grid, space_of, tuple_columns, tuple_sizes
@@ -131,7 +131,7 @@ def _n_alphas(recipe: "FitSettings") -> int:
     return recipe.params["order"] if recipe.definition.params["alpha"].per_order else 1
 
 
-def _alpha_folds(request: FitRequest, merge: bool = True) -> Iterator[Fold]:
+def _to_tune(request: FitRequest, merge: bool = True) -> Iterator[SlopedFold]:
     """Yield folds on which alphas are tried: by Gram matrices where these are faster; merge: whether equal rows are
     merged.
     """

@@ -80,7 +80,7 @@ class GramFit:
             The scores (C, n) there, and the number of products.
         """
         self._matrix = combine_orders(self.by_order, alpha)
-        change, n_products = self._gram_product(self.a), 1
+        change, n_products = self._shrink(self._times(self.a)), 1
         value, residual, p = self._evaluate(change)
         value += 0.5 * float(np.vdot(self.a, change))
         for _ in range(MAX_STEPS):
@@ -105,6 +105,22 @@ class GramFit:
         """Return the change of `a` (C, n) at the minimum when K changes by `change`."""
         score_change = multiply(change, self.a, self.n_jobs)
         return self._solve(-self._hessian_product(self._p, score_change), self._p, SLOPE_SOLVE_TOL)[0]
+
+    def _shrink(self, change: Floats) -> Floats:
+        """Shrink `a`, whose K a is `change`, by decades while F falls; return its K a.
+
+        Numbers of alphas a million times larger are a start that Newton's steps do not recover from.
+        """
+        norm, scale = float(np.vdot(self.a, change)), 1.0
+
+        def value_at(scale: float) -> float:
+            return self._evaluate(scale * change)[0] + 0.5 * scale * scale * norm
+
+        value = value_at(scale)
+        while (shrunk_value := value_at(0.1 * scale)) < value:
+            scale, value = 0.1 * scale, shrunk_value
+        self.a = scale * self.a
+        return scale * change
 
     def _evaluate(self, change: Floats) -> tuple[float, Floats, Floats]:
         """Return the log loss, residuals and probabilities at scores (C, n) that differ by `change` from the offset."""

@@ -8,6 +8,7 @@ score_k(x) = intercept_k + sum over tuples S of f_S[x_S, k]                     
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import combinations
 from math import comb
@@ -26,6 +27,7 @@ from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.estimators.frames import tuple_names
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.fitting import tuple_tests
 from alrviz.fitting.runs.run import Run
 from alrviz.models.density_model import DensityModel
 from alrviz.models.effects import purify
@@ -33,12 +35,12 @@ from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.names import tuples_text
-from alrviz.studies.effects import missing_interactions as tuple_tests
 from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values, with_levels
 from alrviz.studies.effects.importance import NamedEffects
 from alrviz.studies.effects.row_explanation import JOIN, NO_LEVEL, RowExplanation, row_codes
-from alrviz.studies.effects.texts import lacking_sentence, verdict
+from alrviz.studies.effects.texts import effects_verdict, lacking_sentence
 from alrviz.studies.statistics.measures import row_losses
+from alrviz.studies.statistics.verdict import Verdict
 
 # Families whose score is a sum over cells.
 VALID = "lr, alr, salr, hsalr, hlr, halr, anje (naive Bayes, WANBIA-C and AutoClassifier are among them), dlr"
@@ -329,16 +331,12 @@ class Interactions(NamedEffects):
             of, against = unchanged.of, unchanged.against
         return explain(row_codes(x, changes, self.encoder, self.encoded), of, against)
 
-    def sentence(self) -> str:
-        """Return a sentence on the tuples that carry the score, and on those of the next order that would lower the
-        loss.
-
-        Tuples of the next order are left out if there are too many to be tested.
-        """
-        verdict_text, candidates = verdict(self.orders(), self.importance(), self.loss_rows), self.next_order()
+    def verdict(self) -> Verdict:
+        """Return which tuples matter, and which of the next order would help (if these are few enough to be tested)."""
+        verdict, candidates = effects_verdict(self.orders(), self.importance(), self.loss_rows), self.next_order()
         next_order = int(self.pure.sizes.max()) + 1
-        sentences = [verdict_text, "" if candidates is None else lacking_sentence(candidates, next_order), self.note]
-        return " ".join(one_sentence for one_sentence in sentences if one_sentence)
+        details = [verdict.detail, "" if candidates is None else lacking_sentence(candidates, next_order), self.note]
+        return replace(verdict, detail=" ".join(detail for detail in details if detail))
 
 
 class ColumnInteractions(Interactions):

@@ -11,6 +11,8 @@ from alrviz.studies.statistics.significance import corrected_error, simplest_wit
 if TYPE_CHECKING:
     import pandas as pd
 
+NOT_ENOUGH_FOLDS = "Not enough folds yet for a verdict."  # fewer than two
+
 
 def complete_losses(study: Study, by: str) -> "pd.DataFrame":
     """Return the log loss of each complete fold (rows) and model (columns); a model that always failed is left out.

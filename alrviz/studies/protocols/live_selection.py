@@ -7,12 +7,14 @@ over the model of all tuples of one column less, which finds columns that are in
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.estimators.frames import name_separator
 from alrviz.fitting.cost.estimate import estimate, require_memory
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.family import FitRequest
@@ -77,8 +79,12 @@ class Search:
         return np.searchsorted(self.all_tuples() @ place_values, tuples @ place_values)
 
     def name(self, columns: "NDArray[np.int32] | tuple[int, ...]") -> str:
-        """Return the name of the tuple of these columns (their numbers), "odor & habitat"."""
-        return " + ".join(self.columns[int(k)] for k in columns)
+        """Return the name of a tuple."""
+        return self._separator.join(self.columns[int(k)] for k in columns)
+
+    @cached_property
+    def _separator(self) -> str:
+        return name_separator(self.columns)
 
 
 class LiveSelection:

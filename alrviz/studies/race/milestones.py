@@ -131,8 +131,8 @@ def falls_to_zero(racers: Iterable[RacerSummary]) -> bool:
 
 
 def objective_noun(racers: Iterable[RacerSummary]) -> str:
-    """Return the name of these racers' objective: NLL if all have neither a penalty nor another loss, else F."""
-    return "NLL" if all(racer.alpha == 0 and racer.loss == "nll" for racer in racers) else "F"
+    """Return the name of these racers' objective, which includes the penalty if any of them has one."""
+    return "training loss" if all(racer.alpha == 0 for racer in racers) else "penalised training loss"
 
 
 def _first_step(racer: RacerSummary, goal: float) -> dict[str, float] | None:
@@ -153,7 +153,7 @@ def milestones(racers: Sequence[RacerSummary], unit: str = "iterations") -> Mile
         goal_texts = tuple(f"{noun} per row ≤ {text}" for text in ("0.01", "0.0001"))
     else:
         goals = tuple(best_objective * (1 + goal_level) for goal_level in RELATIVE_GOALS)
-        goal_texts = tuple(f"within {100 * goal_level:g} % of the best {noun}" for goal_level in RELATIVE_GOALS)
+        goal_texts = tuple(f"within {100 * goal_level:g} % of the lowest {noun}" for goal_level in RELATIVE_GOALS)
     counts = {racer.name: tuple(_first_step(racer, goal) for goal in goals) for racer in racers}
     return Milestones(
         to_zero=to_zero, best=best_objective, goals=goals, goal_texts=goal_texts, counts_by_racer=counts, unit=unit

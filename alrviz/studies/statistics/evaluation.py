@@ -35,6 +35,7 @@ from alrviz.studies.statistics.measures import (
     row_squares,
 )
 from alrviz.studies.statistics.row_groups import OTHER, group_rows
+from alrviz.studies.statistics.verdict import Verdict, first_headline
 
 MAX_RANKED_CLASSES = 100  # AUC of each class against the others sorts all rows once per class: skipped beyond
 _Z_95 = 1.959963984540054  # quantile of the normal distribution for a 95 % interval
@@ -82,7 +83,7 @@ class Evaluation:
             object.__setattr__(self, "predicted", self.log_p.argmax(axis=1))
 
     def __repr__(self) -> str:
-        return f"<Evaluation on {len(self.y):,} {self.what}, {len(self.classes)} classes: {self.sentence}>"
+        return f"<Evaluation on {len(self.y):,} {self.what}, {len(self.classes)} classes: {self.verdict()}>"
 
     @property
     def total(self) -> float:
@@ -161,17 +162,22 @@ class Evaluation:
         """The share of rows predicted as another class than theirs."""
         return float(np.average(self.predicted != self.y, weights=self.weight))
 
-    @property
-    def sentence(self) -> str:
-        """The main figures of the summary, in words."""
-        summary = self.summary()
+    def verdict(self) -> Verdict:
+        """Return how many rows are wrong, beside always guessing the most frequent class; and the other figures."""
+        summary, shares = self.summary(), self.shares
+        wrong_text, guess = f"{percent(summary.error)} of {summary.rows:,} {self.what} are wrong", shares.argmax()
+        guess_error = percent(summary.shares_error)
+        headline = first_headline(
+            f"{wrong_text}; always guessing '{self.classes[int(guess)]}': {guess_error}.",
+            f"{wrong_text}; the most frequent class alone: {guess_error}.",
+            f"{percent(summary.error)} are wrong; always guessing the most frequent class: {guess_error}.",
+        )
         auc_text = "" if np.isnan(summary.auc) else f", AUC {summary.auc:.3f}"
-        return (
-            f"{percent(summary.error)} of the {summary.rows:,} {self.what} are predicted wrongly (always the most "
-            f"frequent class: {percent(summary.shares_error)}); log loss {loss_text(summary.log_loss)} nats (class "
-            f"shares {loss_text(summary.shares_log_loss)}){auc_text}; probabilities are off by "
-            f"{percent(summary.ece)} on "
-            f"average (ECE; right ones by {percent(self.chance_ece())}, for chance)"
+        return Verdict(
+            headline,
+            f"Log loss {loss_text(summary.log_loss)} nats per row (class shares {loss_text(summary.shares_log_loss)})"
+            f"{auc_text}. Probabilities are off by {percent(summary.ece)} on average (ECE); a perfect model would "
+            f"show {percent(self.chance_ece())} by chance.",
         )
 
     # -- predictions ---------------------------------------------------------------------------------------------------

@@ -27,9 +27,10 @@ from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import HALF_GROWTHS, Updating, as_high, choice, html, say, side_by_side, stack
 from alrviz.views.core.saving import Origin, csv_button
-from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe
+from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe, verdict_html
 from alrviz.views.core.transport import live_slider
 from alrviz.views.race.texts import number
+from alrviz.views.studies.study_view import notes_html
 
 # Decision rules, by their label in the menu.
 MOST_PROBABLE, THRESHOLD, SPECIFICITY, SENSITIVITY, MISS = "most", "threshold", "specificity", "sensitivity", "miss"
@@ -196,10 +197,7 @@ class EvaluationView(NotebookViewer):
             self.classes.param.update(options=names, value=label)
             self.column.param.update(options=columns, value=by or None)
             self.param.update(label=label, by=by)
-        notes = "".join(
-            f"<div class='quiet'>{safe(note[:1].upper() + note[1:], 400)}.</div>" for note in evaluation.notes
-        )
-        say(self.sentence, f"<div class='sentence'>{safe(evaluation.sentence, 600)}.</div>{notes}")
+        say(self.sentence, verdict_html(evaluation.verdict()) + notes_html(evaluation.notes))
         self._update()
         self._show_worst()
 

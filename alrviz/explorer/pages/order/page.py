@@ -71,8 +71,8 @@ class OrderSpec(StudySpec):
         print(name, row["repeat"], row["fold"], f"{row['log_loss']:.6f}")
 print(study.summary())
 verdict = study.verdict()
-for sentence in (verdict.sentence, *verdict.notes):
-    print(sentence)
+for text in (verdict, *verdict.notes):
+    print(text)
 """
 
     folds: str = choice("2x5", FOLDS)

@@ -78,7 +78,7 @@ class SelectionSpec(StudySpec):
     else:
         print(row["racer"], row["repeat"], row["fold"], f"{row['log_loss']:.6f}")
 print(study.summary())
-print(study.verdict().sentence)
+print(study.verdict())
 """
 
     folds: str = choice("5", FOLDS)

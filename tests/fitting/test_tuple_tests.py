@@ -10,9 +10,9 @@ from scipy.stats import binom
 import alrviz
 from alrviz.data.encoded import Encoded
 from alrviz.errors import RecipeError, Stopped
+from alrviz.fitting.tuple_tests import TupleCounts, associations, lacking
 from alrviz.kernels import effects as kernels
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.effects.missing_interactions import TupleCounts, associations, lacking
 
 
 def table(seed, n, levels, classes, strength=0.0, order=2):
