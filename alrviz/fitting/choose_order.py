@@ -279,7 +279,7 @@ def lacking_order(recipe: Recipe, data: TrainingData, orders: Sequence[int], sto
     MAX_TESTED_ROWS of the rows. Smooth levels are merged to few before the test, so that cells have rows. An order with
     more than MAX_TESTED_TUPLES tuples is not tested.
     """
-    encoded, settings = data.encoded, _comparable(recipe)
+    encoded, settings = data.encoded, _comparable_recipe(recipe)
     if encoded.n_rows > MAX_TESTED_ROWS:
         drawn = np.random.default_rng(recipe.seed).choice(encoded.n_rows, MAX_TESTED_ROWS, replace=False)
         encoded = encoded.take(np.sort(drawn))

@@ -113,7 +113,7 @@ def test_parity_of_some_bits_is_found_though_pairs_do_not_help(n_bits, n_columns
     flipped = rng.random(1500) < 0.05
     y = np.where((bits[:, :n_bits].sum(axis=1) % 2 == 1) ^ flipped, "odd", "even")
     run = settled(alrviz.Dataset.from_arrays(pd.DataFrame(bits).astype(str), y), family, order="auto", alpha=1.0)
-    tried = [line["order"] for line in run.tried]
+    tried = [line["order"] for line in run.trials]
     assert tried[:3] == [1, 2, n_bits]
     assert run.recipe.params["order"] >= n_bits
     assert f"tuples of {n_bits} are lacking" in run.notes[0]
@@ -124,7 +124,7 @@ def test_a_class_that_nothing_tells_leads_to_no_higher_order():
         rng = np.random.default_rng(seed)
         columns = pd.DataFrame(rng.integers(0, 3, (800, 10))).astype(str)
         data = alrviz.Dataset.from_arrays(columns, rng.choice(["a", "b"], 800))
-        assert [line["order"] for line in settled(data, "lr", order="auto", alpha=1.0).tried] == [1, 2]
+        assert [line["order"] for line in settled(data, "lr", order="auto", alpha=1.0).trials] == [1, 2]
 
 
 def test_exclusive_or_of_three_numbers_is_found_in_merged_levels():

@@ -181,7 +181,7 @@ def test_what_takes_too_much_memory_is_refused_with_both_figures():
     assert told.max_bytes == 2**20
     with pytest.raises(MemoryLimitError) as caught:
         require_memory(told)
-    assert (caught.value.needed, caught.value.max_bytes) == (told.cost.bytes, 2**20)
+    assert (caught.value.needed, caught.value.allowed) == (told.cost.bytes, 2**20)
     fine = estimate_levels([50] * 10, 3, 1000, Recipe("lr", order=2), max_memory=told.cost.bytes)
     assert fine.refusal == ""
     require_memory(fine)
@@ -435,7 +435,7 @@ def test_the_folds_that_find_alpha_are_in_the_estimate(levels):
         TrainingData(encoded, None, None, 1), (of := Recipe("hlr", order=2, alpha="auto")), of.params, print
     )
     tracemalloc.start()
-    folds = list(alpha_folds._to_tune(request))
+    folds = list(alpha_folds._alpha_folds(request))
     held = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert len(folds) == 3

@@ -94,7 +94,7 @@ def test_what_no_bandwidth_changes_is_computed_once(mode, overlap, monkeypatch):
     few = len(counted)
     fill = of_density.DensityFeatures._compute_features
     monkeypatch.setattr(
-        of_density.DensityFeatures, "_fill", lambda self, *given: fill(self, *given[:-2], None, given[-1])
+        of_density.DensityFeatures, "_compute_features", lambda self, *given: fill(self, *given[:-2], None, given[-1])
     )
     anew = drain(density_run(encoded, bandwidth=mode, max_iter=15))
     assert same_steps(kept.trace, anew.trace)

@@ -60,7 +60,7 @@ def test_scores_come_before_all_are_there(monkeypatch):
 
 def test_what_tells_only_together_is_seen_by_the_gain_and_lost_from_below():
     found = last(LiveSelection(alrviz.load_demo("twelve-bits")), alrviz.Recipe("hsalr", order=2, keep=0.25))
-    (pair,) = np.flatnonzero(found.tells)
+    (pair,) = np.flatnonzero(found.is_significant)
     assert found.name(found.all_tuples()[pair]) == "bit_7 & bit_11"
     assert found.gains.argmax() == pair
     assert (6, 10) not in set(map(tuple, found.levels[-1].tuples.tolist()))
@@ -71,7 +71,7 @@ def test_a_column_of_one_level_tells_nothing_with_any_other():
     xor = alrviz.load_demo("xor", 400)
     data = alrviz.Dataset.from_arrays(xor.X.assign(same="a"), xor.y)
     found = last(LiveSelection(data), alrviz.Recipe("salr", order=2, keep=1.0))
-    assert [found.name(of) for of in found.all_tuples()[found.tells]] == ["bit_1 & bit_2"]
+    assert [found.name(of) for of in found.all_tuples()[found.is_significant]] == ["bit_1 & bit_2"]
 
 
 def test_more_tuples_than_can_follow_a_hand_are_looked_at_where_they_grow(monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.race import verdict as verdict_module
-from alrviz.studies.race.milestones import RacerSummary, milestones, paired
+from alrviz.studies.race.milestones import RacerSummary, milestones, paired_difference
 from alrviz.studies.race.verdict import objective_key
 from tests.headlines import check_headline
 

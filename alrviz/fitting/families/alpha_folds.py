@@ -131,7 +131,7 @@ def _n_alphas(recipe: "FitSettings") -> int:
     return recipe.params["order"] if recipe.definition.params["alpha"].per_order else 1
 
 
-def _to_tune(request: FitRequest, merge: bool = True) -> Iterator[SlopedFold]:
+def _alpha_folds(request: FitRequest, merge: bool = True) -> Iterator[SlopedFold]:
     """Yield folds on which alphas are tried: by Gram matrices where these are faster; merge: whether equal rows are
     merged.
     """

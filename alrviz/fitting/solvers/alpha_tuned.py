@@ -60,7 +60,7 @@ class AlphaFold:
     objective: "LinearObjective"
     heldout: Rows
     w: Floats
-    ends: dict[tuple[float, ...], Floats] = field(default_factory=dict)
+    final_weights: dict[tuple[float, ...], Floats] = field(default_factory=dict)
     _alpha: Floats | None = None
     _point: Point | None = None
     _adjoint: Floats | None = None  # -u of the last slopes

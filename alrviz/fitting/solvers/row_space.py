@@ -80,7 +80,7 @@ class GramFit:
             The scores (C, n) there, and the number of products.
         """
         self._matrix = combine_orders(self.by_order, alpha)
-        change, n_products = self._shrink(self._times(self.a)), 1
+        change, n_products = self._shrink(self._gram_product(self.a)), 1
         value, residual, p = self._evaluate(change)
         value += 0.5 * float(np.vdot(self.a, change))
         for _ in range(MAX_STEPS):

@@ -22,7 +22,7 @@ from alrviz.studies.protocols.fold_losses import (
     complete_losses,
     mean_figures,
     simplest_model,
-    succeeded,
+    successful_fits,
 )
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.studies.statistics.verdict import Verdict

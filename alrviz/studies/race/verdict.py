@@ -296,7 +296,7 @@ def _with_unit(count_texts: Iterable[str], unit: str = "iterations") -> str:
 def _faster_verdict(racers: Sequence[RacerSummary], goals: Milestones, rank: _Ranking) -> RaceVerdict:
     """Return the verdict that one racer is faster; rank: the ranking that decides."""
     first, last, unit, goal = rank.first, rank.last, goals.unit, rank.goal
-    first_text, last_text = (_count_text(_count(racer, goals, goal), unit) for racer in (first, last))
+    first_text, last_text = (_count_text(_count_to_goal(racer, goals, goal), unit) for racer in (first, last))
     last_text = f"more than {last_text}" if rank.at_least else last_text
     factor_text = f"{'at least ' if rank.at_least else ''}{_factor_text(rank.factor)} times"
     if len(racers) <= MAX_DETAILED:
@@ -311,7 +311,7 @@ def _faster_verdict(racers: Sequence[RacerSummary], goals: Milestones, rank: _Ra
             for racer in racers
             if racer is not first
             and goals.at(racer.name, goal) is not None
-            and _count(racer, goals, goal) < MIN_FACTOR * _count(first, goals, goal)
+            and _count_to_goal(racer, goals, goal) < MIN_FACTOR * _count_to_goal(first, goals, goal)
         ]
         detail += f" About as fast: {join_names(equally_fast_names)}." if equally_fast_names else ""
     is_worse, losses_text = _winner_heldout_words(racers, first)
