@@ -152,7 +152,7 @@ def our_course(encoded: Encoded, recipe: Recipe, course: Course) -> Course:
     """Fit with alrviz."""
     warm(wide=False)
     with course.running():
-        run = Run.of(encoded, recipe)
+        run = Run.on_encoded(encoded, recipe)
         for step in run.steps():
             if step.kind == "inner":
                 course.add(step.objective, run.compile_seconds)

@@ -51,7 +51,7 @@ class FitCost:
 def fit_alrviz(encoded: Encoded, order: int, alpha: float, iterations: int) -> FitCost:
     """Fit with alrviz."""
     begin = time.perf_counter()
-    run = Run.of(encoded, recipe_of(order, alpha, solver="lbfgs", max_iter=iterations))
+    run = Run.on_encoded(encoded, recipe_of(order, alpha, solver="lbfgs", max_iter=iterations))
     run.advance()  # the start point: what is done once goes before it
     processor = time.process_time()
     for _ in run.steps():

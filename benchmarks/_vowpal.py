@@ -105,10 +105,10 @@ def our_losses(
     """Return seconds and held-out log loss after each iteration, until that is `enough`."""
     warm(wide=False)
     begin = time.perf_counter()
-    run = Run.of(train, recipe)
+    run = Run.on_encoded(train, recipe)
     run.advance()
     setup = time.perf_counter() - begin - run.compile_seconds - run.trace[0].seconds
-    run = Run.of(train, recipe, test)
+    run = Run.on_encoded(train, recipe, test)
     times, losses = [], []
     while run.advance() is not None and setup + run.trace[-1].seconds < limit:
         times.append(setup + run.trace[-1].seconds)

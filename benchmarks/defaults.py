@@ -108,7 +108,7 @@ def starts(family: str, order: int, max_iter: int) -> list[Recipe]:
 
 def fit_setting(half: Half, recipe: Recipe) -> dict[str, object]:
     """Fit one setting on one half; return the setting with its losses, iterations and seconds."""
-    run = Run.of(half.train, recipe, n_jobs=1)
+    run = Run.on_encoded(half.train, recipe, n_jobs=1)
     begin = time.perf_counter()
     for _ in run.steps():
         pass

@@ -139,7 +139,9 @@ def joint(folder: Any, sets: list[str]) -> Iterator[Row]:
     tables: list[tuple[str, Any, Any]] = [("made", *columns(5000))]
     tables += [(name, dataset.X, dataset.y) for name in sets for dataset in [load_set(folder, name)]] if folder else []
     for name, X, y in tables:
-        run = Run.of(Encoder(discretize="keep").fit(X, y).encode(X, y), Recipe("dlr", bandwidth="loo"), n_jobs=1)
+        run = Run.on_encoded(
+            Encoder(discretize="keep").fit(X, y).encode(X, y), Recipe("dlr", bandwidth="loo"), n_jobs=1
+        )
         begin = time.process_time()
         for _ in run.steps():
             pass

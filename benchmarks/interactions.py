@@ -22,10 +22,10 @@ import alrviz
 from alrviz.data.dataset import Dataset
 from alrviz.data.encoded import Encoded
 from alrviz.data.splits import split_holdout
+from alrviz.fitting.tuple_tests import lacking
 from alrviz.models.cell_space import AllOrders, space_of
 from alrviz.models.effects import purify
 from alrviz.models.linear import LinearModel
-from alrviz.studies.effects.missing_interactions import lacking
 from benchmarks._sets import COVERTYPE, load_set
 from benchmarks._tools import Row, show
 
@@ -78,7 +78,7 @@ def make_table(
 
 def fit_hlr(encoded: Encoded, tuples: int, alpha: float = 0.01) -> LinearModel:
     """Return hlr of this order on encoded rows."""
-    run = alrviz.Run.of(encoded, alrviz.Recipe("hlr", order=tuples, alpha=alpha, max_iter=60), n_jobs=1)
+    run = alrviz.Run.on_encoded(encoded, alrviz.Recipe("hlr", order=tuples, alpha=alpha, max_iter=60), n_jobs=1)
     for _ in run.steps():
         pass
     assert isinstance(run.model, LinearModel)
@@ -188,7 +188,7 @@ def _truth(tables: dict[Any, Any], shares: Any) -> dict[Any, float]:
     y, names = np.arange(len(weights)) % 2, tuple("abcd")
     rows = Encoded(grid.astype(np.uint8), y, weights, np.array(LEVELS), np.arange(2), names)
     pure = purify(model, rows)
-    effects = pure.of_rows(rows.codes)
+    effects = pure.row_effects(rows.codes)
     return {
         tuple((j, int(grid[j, i])) for j in columns): float(effects[i, t, 1] - effects[i, t, 0])
         for t, columns in enumerate(pure.space.members)

@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         rows.append({
             "set": name, "rows": encoded.n_rows, "columns": encoded.n_columns, "classes": encoded.n_classes,
             "blocks": blocks.n_blocks, "joint": blocks.n_joint,
-            "cells": len(at_hand.covered_rows.cover.index.seen),
+            "cells": len(at_hand.covered_rows.cover.index.seen_cells),
             "threads": resolve_jobs(options.threads), **vars(measure(encoded, at_hand, options)),
         })  # fmt: skip
         yield rows[-1]

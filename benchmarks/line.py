@@ -36,7 +36,7 @@ def exactness(value: float) -> Iterator[None]:
 
 def course(encoded: Encoded, recipe: Recipe, exact: float) -> pd.DataFrame:
     """Return F, evaluations and processor seconds after each iteration."""
-    run = Run.of(encoded, recipe, n_jobs=1)
+    run = Run.on_encoded(encoded, recipe, n_jobs=1)
     points: list[tuple[int, float, int, float]] = []
     with exactness(exact):
         begin = time.process_time()

@@ -53,7 +53,7 @@ def measure(folder: Path | None, name: str, order: int, options: argparse.Namesp
     encoded = made_rows(5000, 8, 5, 3) if folder is None else speed_rows(folder, name)
     warm(wide=False)
     peak, begin = Peak(), time.perf_counter()
-    run = Run.of(encoded, recipe_of(order, options.alpha, max_iter=options.iterations), max_memory=MOST_BYTES)
+    run = Run.on_encoded(encoded, recipe_of(order, options.alpha, max_iter=options.iterations), max_memory=MOST_BYTES)
     run.advance()
     run.advance()
     first = time.perf_counter() - begin - run.compile_seconds
@@ -72,7 +72,7 @@ def _fit_cost(encoded: Encoded, order: int, run: Run, size: int, first: float) -
         rows=encoded.n_rows,
         classes=encoded.n_classes,
         tuples=CellSpace(encoded.levels, order).n_tuples,
-        cells=len(run.tables.seen),
+        cells=len(run.tables.seen_cells),
         estimated_bytes=run.estimate.cost.bytes,
         bytes=size,
         first=first,

@@ -38,7 +38,7 @@ class FitCost:
     least: float
     processors: float
     bytes: int
-    allowed: float
+    max_bytes: float
     cells: int
     objective: float
 
@@ -53,7 +53,7 @@ def measure(options: argparse.Namespace, rows: int) -> FitCost:
     warm(wide=False)
     recipe = recipe_of(options.order, 1.0, solver="lbfgs", max_iter=options.iterations)
     peak, begin = Peak(), time.perf_counter()
-    run = Run.of(encoded, recipe)
+    run = Run.on_encoded(encoded, recipe)
     run.advance()
     setup_seconds = time.perf_counter() - begin - run.compile_seconds - run.trace[0].seconds
     processors = time.process_time()
@@ -63,7 +63,7 @@ def measure(options: argparse.Namespace, rows: int) -> FitCost:
     size = peak.growth
     assert run.tables is not None
     steps = list(run.trace.since(0))
-    vector = 8 * (len(run.tables.seen) + 1) * encoded.n_classes
+    vector = 8 * (len(run.tables.seen_cells) + 1) * encoded.n_classes
     codes = encoded.codes.nbytes + encoded.y.nbytes + encoded.weights.nbytes
     blocks = len(TrainingData(encoded, None).plan(options.order).blocks)
     keys = blocks * rows * 2
@@ -77,8 +77,8 @@ def measure(options: argparse.Namespace, rows: int) -> FitCost:
         least=min(iteration_seconds),
         processors=processors / steps[-1].index,
         bytes=size,
-        allowed=(1.0 + TOLERANCE) * formula,
-        cells=len(run.tables.seen),
+        max_bytes=(1.0 + TOLERANCE) * formula,
+        cells=len(run.tables.seen_cells),
         objective=steps[-1].objective,
     )
 
@@ -123,9 +123,9 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     )  # fmt: skip
     worst, largest = max(map(abs, deviations)), costs[-1]
     print(f"\nlinear within {TOLERANCE:.0%}: {worst:.0%}, {'yes' if worst <= TOLERANCE else 'NO'}")
-    fits = all(m.bytes <= m.allowed for m in costs)
+    fits = all(m.bytes <= m.max_bytes for m in costs)
     print(f"memory within the formula: {'yes' if fits else 'NO'} (at {largest.rows:,} rows {mib(largest.bytes)} of "
-          f"{mib(largest.allowed)})")  # fmt: skip
+          f"{mib(largest.max_bytes)})")  # fmt: skip
     for m, d in zip(costs, deviations, strict=True):
         yield {"set": name, "order": options.order, **asdict(m), "off": d}
 
@@ -140,7 +140,7 @@ def _cells(m: FitCost, deviation: float) -> tuple[object, ...]:
         seconds(m.before),
         f"{m.before / m.each:.1f}",
         mib(m.bytes),
-        mib(m.allowed),
+        mib(m.max_bytes),
         f"{m.cells:,}",
         f"{m.objective / m.rows:.6f}",
     )

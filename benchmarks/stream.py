@@ -77,7 +77,14 @@ def measure_table(path: str, options: argparse.Namespace) -> dict[str, Any]:
         times = {name: timed(work, options.repeats, 0).median for name, work in works.items()}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     n_coded, rows = sum(map(cache.n_rows, ("train", "test"))), cache.n_rows("train")
-    return {"rows": rows, "coded": n_coded, "cells": len(streamed.tables.seen), "peak": peak, "encode": encode, **times}
+    return {
+        "rows": rows,
+        "coded": n_coded,
+        "cells": len(streamed.tables.seen_cells),
+        "peak": peak,
+        "encode": encode,
+        **times,
+    }
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

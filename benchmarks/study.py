@@ -82,6 +82,6 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     lines += [("whole study, wall-clock", seconds(whole), ""), ("boosting", seconds(boosted), f"{loss:.4f}")]
     show(lines, header=(f"{options.rows:,} rows x {options.columns} columns, {options.folds} folds", "seconds",
                         "log loss"))  # fmt: skip
-    print(study.verdict().sentence)
+    print(study.verdict())
     yield {"rows": options.rows, "columns": options.columns, "alpha": options.alpha, "folds": options.folds,
            "study_seconds": whole, "boosting_seconds": boosted, "boosting_log_loss": loss}  # fmt: skip

@@ -215,7 +215,7 @@ def test_the_file_keeps_the_last_picture_and_pages_find_the_view_again(lab: Lab,
     counts = _run_whole(page, "order")
     _save(page)
     (shown,) = [output["data"] for output in lab.outputs(copy) if "image/png" in output.get("data", {})]
-    assert "n = 2 lowers test log loss" in "".join(shown["text/plain"])
+    assert "Pairs (n = 2) are best" in "".join(shown["text/plain"])
     assert sum(len("".join(part)) for part in shown.values()) < MOST
     assert (lab.folder / f"{copy}.ipynb").stat().st_size < MOST
 
@@ -237,7 +237,7 @@ def test_the_file_keeps_the_last_picture_and_pages_find_the_view_again(lab: Lab,
 
 
 def _iteration(page: Any) -> int:
-    text = page.get_by_text(re.compile(r"At iteration [\d,]+")).first.text_content(timeout=120_000)
+    text = page.get_by_text(re.compile(r"Iteration [\d,]+")).first.text_content(timeout=120_000)
     return int(re.search(r"iteration ([\d,]+)", text)[1].replace(",", ""))
 
 

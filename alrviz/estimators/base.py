@@ -41,7 +41,7 @@ class CellClassifier(RunClassifier):
 
     _attributes: ClassVar[Mapping[str, str]] = {
         "cells_ : CellSpace": "All tuples and cells; S of the cells were seen in training.",
-        "tables_ : Tables": "The cells seen in training (`seen`), and their counts per class.",
+        "tables_ : Tables": "The cells seen in training (`seen_cells`), and their counts per class.",
         "phi_ : ndarray (S, C)": "What each seen cell adds to each class score.",
         "intercept_ : ndarray (C,)": "b, the intercepts: the part of the scores that is the same for every row.",
         "weights_ : ndarray (S + 1, C) or (n_free, 1)": (
@@ -64,7 +64,7 @@ class CellClassifier(RunClassifier):
         pure = self._pure_effects()
         require_contributions(codes.shape[1], 1 + pure.n_tuples, len(self.classes_), self.max_memory, copies=4)
         names = tuple_names(pure.space.members, self.encoder_.names_)
-        effects = pure.of_rows(codes)
+        effects = pure.row_effects(codes)
         return effect_frame(pure.intercept, effects, names, self.encoder_, getattr(table, "index", None))
 
     def _pure_effects(self) -> Effects:
@@ -90,11 +90,11 @@ class CellClassifier(RunClassifier):
         quantities = {"count": self.tables_.counts, "log_theta": self.log_theta_}
         if (w := self.cell_weights_) is not None:
             quantities["w"] = w
-        return cell_frame(self.cells_, self.tables_.seen, self.encoder_, {**quantities, "phi": self.phi_})
+        return cell_frame(self.cells_, self.tables_.seen_cells, self.encoder_, {**quantities, "phi": self.phi_})
 
     @property
     def cell_weights_(self) -> Floats | None:
-        """(S, C) the weight of each seen cell, shared ones repeated; None where nothing is fitted."""
+        """(S, C) the weight of each seen cell, shared ones repeated; None for a family without fitted weights."""
         return None if self.weights_ is None else weights_by_cell(self.tables_, share_of(self.recipe_), self.weights_)
 
     @property
@@ -106,7 +106,9 @@ class CellClassifier(RunClassifier):
         """
         check_is_fitted(self)
         tables = self.tables_
-        variances = tuple_variances(tables.space, tables.seen, tables.counts, self.phi_, tables.class_counts.sum())
+        variances = tuple_variances(
+            tables.space, tables.seen_cells, tables.counts, self.phi_, tables.class_counts.sum()
+        )
         return shares_of_columns(tables.space, variances)
 
     @property

@@ -19,14 +19,14 @@ from alrviz.models.networks import NetworkModel
 from alrviz.models.structures import Structure
 
 
-def _saved(model: Any) -> SavedModel:
+def _saved_model(model: Any) -> SavedModel:
     network, rmse = model.model_, getattr(model, "rmse_", None)
     metadata = {
         "bias": model.intercept_.tolist(),
         "cards": network.cards.tolist(),
         "weights": model.weights_[-1].tolist() if isinstance(model, networks.ELRClassifier) else None,
         "rmse": None if rmse is None else rmse.tolist(),
-        "summed": network.summed,
+        "summed": network.sums_missing,
     }
     encoder = model.encoder_
     members = [[*network.structure.parents[j], j] for j in network.structure.order]
@@ -34,7 +34,7 @@ def _saved(model: Any) -> SavedModel:
     tables = {
         "tuples.parquet": tuple_pieces(encoder.names_, members, {}),
         "cells.parquet": cell_pieces(
-            network.space, members, network.seen, encoder, {**model.cell_values(), "phi": network.phi}
+            network.space, members, network.seen_cells, encoder, {**model.cell_values(), "phi": network.phi}
         ),
         "parents.parquet": cell_pieces(
             network.parents, parents, network.parent_cells, encoder, {"rest": network.unseen_log_p}
@@ -60,18 +60,18 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
     )
     cell_table, parent_table, level_table = (tables[f"{name}.parquet"] for name in ("cells", "parents", "levels"))
     level_table.require_levels(levels)
-    summed = metadata.get("summed", False)
-    if not isinstance(summed, bool) or (summed and not isinstance(model, networks.ELRClassifier)):
-        raise ModelFileError(f"'summed' is {str(summed)[:40]!r}; expected false, or true for an elr model")
-    if summed:
+    sums_missing = metadata.get("summed", False)
+    if not isinstance(sums_missing, bool) or (sums_missing and not isinstance(model, networks.ELRClassifier)):
+        raise ModelFileError(f"'summed' is {str(sums_missing)[:40]!r}; expected false, or true for an elr model")
+    if sums_missing:
         _check_tree(tuples, len(levels))
-    seen = cells_of(cell_table, space)
-    if summed:
-        _check_tables(tuples, space, seen)
+    seen_cells = cells_of(cell_table, space)
+    if sums_missing:
+        _check_tables(tuples, space, seen_cells)
     network = NetworkModel(
-        Structure(tuple(parents), tuple(children)), space, parent_space, seen, cell_table.by_class("phi"),
+        Structure(tuple(parents), tuple(children)), space, parent_space, seen_cells, cell_table.by_class("phi"),
         cells_of(parent_table, parent_space), parent_table.by_class("rest", gaps=True), level_table.by_class("alone"),
-        read_numbers(metadata, "cards", len(levels), 1), read_numbers(metadata, "bias", n_classes), summed,
+        read_numbers(metadata, "cards", len(levels), 1), read_numbers(metadata, "bias", n_classes), sums_missing,
     )  # fmt: skip
     model.set_model(network, model.encoder_.names_)
     if isinstance(model, networks.ELRClassifier):
@@ -99,12 +99,17 @@ def _check_tree(tuples: Sequence[tuple[int, ...]], n_columns: int) -> None:
         )
 
 
-def _check_tables(tuples: Sequence[tuple[int, ...]], space: TupleSpace, seen: NDArray[np.int64]) -> None:
-    """Raise if a column's table under a parent level lacks levels: the sums over missing values need all of them."""
-    tuple_of_cell = space.tuple_of(seen)
+def _check_tables(tuples: Sequence[tuple[int, ...]], space: TupleSpace, seen_cells: NDArray[np.int64]) -> None:
+    """Raise if a column's table under a parent level lacks levels: the sums over missing values need all of them.
+
+    tuples: columns of each table; seen_cells: (S,) cells that the file has, numbered as in `space`.
+    """
+    tuple_of_cell = space.tuple_of(seen_cells)
     n_levels_of_cell = space.levels[[members[-1] for members in tuples]][tuple_of_cell]
     _, table_of_cell, table_sizes = np.unique(
-        seen - (seen - space.first[tuple_of_cell]) % n_levels_of_cell, return_inverse=True, return_counts=True
+        seen_cells - (seen_cells - space.first[tuple_of_cell]) % n_levels_of_cell,
+        return_inverse=True,
+        return_counts=True,
     )
     if (table_sizes[table_of_cell] < n_levels_of_cell).any():
         raise ModelFileError("missing values are summed over all levels, but a table in cells.parquet lacks some")
@@ -114,6 +119,6 @@ NETWORK: Form = Form(
     name="network",
     classes=(networks.TANClassifier, networks.KDBClassifier, networks.ELRClassifier),
     files=("tuples.parquet", "cells.parquet", "parents.parquet", "levels.parquet"),
-    save=_saved,
+    save=_saved_model,
     restore=_restore,
 )

@@ -53,15 +53,15 @@ def tuple_pieces(names: Sequence[str], members: Sequence[Sequence[int]], quantit
 def cell_pieces(
     space: Space,
     members: Sequence[Sequence[int]],
-    seen: NDArray[np.int64],
+    seen_cells: NDArray[np.int64],
     encoder: Encoder,
     quantities: Mapping[str, Floats],
 ) -> Pieces:
     """Yield the seen cells of a space, with quantities (S, C) by name; `members` lists each tuple's columns."""
     labels = [column.labels for column in encoder.columns_]
     texts = [NAME_SEPARATOR.join(encoder.columns_[j].name for j in tuple_columns) for tuple_columns in members]
-    for begin in range(0, max(1, len(seen)), PIECE_LINES):
-        cells = seen[begin : begin + PIECE_LINES]
+    for begin in range(0, max(1, len(seen_cells)), PIECE_LINES):
+        cells = seen_cells[begin : begin + PIECE_LINES]
         tuples, codes = space.tuple_of(cells), space.codes_of(cells)
         levels = [
             NAME_SEPARATOR.join(labels[j][code] for j, code in zip(members[t], row, strict=False))
@@ -121,7 +121,7 @@ class ModelTable:
         return counts
 
     def require_levels(self, levels: NDArray[np.int64]) -> None:
-        """Raise `ModelFileError` unless there is a line for each level of columns that have so many, (a,)."""
+        """Raise `ModelFileError` unless there is a line for each level of columns with `levels` (a,)."""
         if len(self) != int(levels.sum()):
             raise ModelFileError(f"{self.file} has {len(self)} lines, but there are {int(levels.sum())} levels")
 

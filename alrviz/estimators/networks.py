@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from alrviz.errors import AlrvizError
 from alrviz.estimators.docstrings import documented
-from alrviz.estimators.frames import cell_frame, network_frame, normalised, tuple_variances
+from alrviz.estimators.frames import cell_frame, network_frame, normalised_shares, tuple_variances
 from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
 from alrviz.fitting.families.networks import LearnedNetwork, learn
 from alrviz.fitting.prepare import TrainingData
@@ -71,14 +71,14 @@ class NetworkMixin(RecipeClassifier):
         """
         check_is_fitted(self)
         network = self.model_
-        return cell_frame(network.space, network.seen, self.encoder_, {**self.cell_values(), "phi": network.phi})
+        return cell_frame(network.space, network.seen_cells, self.encoder_, {**self.cell_values(), "phi": network.phi})
 
     @abstractmethod
     def cell_values(self) -> dict[str, Floats]:
         """Return counts or weights of the cells, (S, C) by name."""
 
     def set_model(self, network: NetworkModel, names: Sequence[str]) -> None:
-        """Keep a fitted network of columns with these names."""
+        """Store a fitted network of columns with these names."""
         self.model_ = network
         structure = network.structure
         self.structure_ = {names[j]: tuple(names[i] for i in structure.parents[j]) for j in structure.order}
@@ -107,9 +107,9 @@ class NetworkClassifier(NetworkMixin, CountedClassifier):
         space = network.space
         total_weight = self.counts_.sum() / space.n_tuples  # every training row has a level in every column
         variances[list(network.structure.order)] = tuple_variances(
-            space, network.seen, self.counts_, network.phi, total_weight
+            space, network.seen_cells, self.counts_, network.phi, total_weight
         )
-        return normalised(variances)
+        return normalised_shares(variances)
 
     def _store(self, result: LearnedNetwork, names: Sequence[str]) -> None:
         assert isinstance(result.model, NetworkModel)
@@ -204,7 +204,7 @@ class AnDEClassifier(CountedClassifier):
     _family: ClassVar[str] = "ande"
     _attributes: ClassVar[Mapping[str, str]] = {
         "cells_ : CellSpace": "All tuples of n + 1 columns and their cells.",
-        "tables_ : Tables": "The cells seen in training (`seen`), and their counts per class.",
+        "tables_ : Tables": "The cells seen in training (`seen_cells`), and their counts per class.",
     }
 
     def explain(self, X: Any) -> "pd.DataFrame":
@@ -225,7 +225,7 @@ class AnDEClassifier(CountedClassifier):
         """
         check_is_fitted(self)
         tables = self.tables_
-        return cell_frame(tables.space, tables.seen, self.encoder_, {"count": tables.counts})
+        return cell_frame(tables.space, tables.seen_cells, self.encoder_, {"count": tables.counts})
 
     def _store(self, result: LearnedNetwork, names: Sequence[str]) -> None:
         super()._store(result, names)
@@ -285,5 +285,5 @@ class ELRClassifier(NetworkMixin, RunClassifier):
         self.weights_ = state.point.w
 
     def cell_values(self) -> dict[str, Floats]:
-        """Return the weights of the cells."""
+        """Return {"w": (S, C)}: the weight of each cell of the tables and class."""
         return {"w": self.weights_[:-1]}

@@ -62,7 +62,9 @@ class AlphaPath:
         )
         cells_change = recipe.definition.cells_depend_on_alpha(recipe.params) or recipe.params.get("order") == AUTO
         start_model = None if nearest_alpha is None or cells_change else self._models[nearest_alpha]
-        run = Run.on(self._prepared, recipe.replace(alpha=alpha), max_memory=self._max_memory, start=start_model)
+        run = Run.on_prepared(
+            self._prepared, recipe.replace(alpha=alpha), max_memory=self._max_memory, start=start_model
+        )
         for _ in run.steps():
             stop.check()
         if ended_well(run):
@@ -73,12 +75,10 @@ class AlphaPath:
                 self._models.popitem(last=False)
         return run
 
-    def evaluate(
-        self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
-    ) -> tuple[Floats, Floats, float]:
-        """Return the mean validation loss at alpha = value[0] as (1,), inf if the fit failed; slopes and passes are 0.
+    def evaluate(self, value: Floats, stop: StopToken, close: bool = False) -> tuple[Floats, float]:
+        """Return the mean validation loss at alpha = value[0] as (1,), inf if the fit failed; passes are 0.
 
-        `sloped` and `close` are ignored (see `choose_alpha.Fold.evaluate`).
+        `close` is ignored (see `choose_alpha.Fold.evaluate`).
 
         Raises:
             MemoryLimitError: if the folds do not fit into memory together.
@@ -89,7 +89,7 @@ class AlphaPath:
             message = f'alpha="cv" has up to {FOLDS} folds in memory, each within its share: {error}'
             raise MemoryLimitError(message, error.needed, error.allowed) from error
         loss = run.trace[-1].extra["heldout_log_loss"] if ended_well(run) else np.inf
-        return np.array([loss]), np.zeros(1), 0.0
+        return np.array([loss]), 0.0
 
 
 def ended_well(run: Run) -> bool:
@@ -113,7 +113,8 @@ def cross_validate_alpha(
 
     The frame's columns are alpha and log_loss (mean over the folds); an alpha of which a fit diverges or fails is left
     out. The folds follow `splitting`, and are in memory together: each may take its share of `max_memory` bytes (None:
-    half of the memory that is free when it is fitted).
+    half of the memory that is free when it is fitted). categorical_features: columns that are not cut, as in the
+    estimators.
 
     Raises:
         RecipeError: a loss without probabilities, too few rows to hold some out, or no fit that ended well.

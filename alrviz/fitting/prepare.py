@@ -54,7 +54,7 @@ class CoveredRows:
     heldout: Rows | None
 
     def with_jobs(self, n_jobs: int) -> "CoveredRows":
-        """Return the same rows for passes on so many threads."""
+        """Return the same rows for passes on n_jobs threads."""
         if self.rows.n_jobs == n_jobs:
             return self
         heldout = None if self.heldout is None else self.heldout.with_jobs(n_jobs)
@@ -95,7 +95,7 @@ class TrainingData:
         self._cache = _Cache()
 
     def with_jobs(self, n_jobs: int | None) -> "TrainingData":
-        """Return the same rows, sharing all that is cached, for so many threads; None for all."""
+        """Return the same rows for n_jobs threads (None: all); the caches are shared."""
         jobs = resolve_jobs(n_jobs)
         if jobs == self.n_jobs:
             return self
@@ -107,7 +107,7 @@ class TrainingData:
         """Return the training rows without the validation rows that choose tuples and settings (`split_validation`,
         D_CV).
 
-        The validation rows are its held-out rows. Cuts did not see their classes, as in a fold.
+        The validation rows, drawn by `seed`, are its held-out rows. Cuts did not see their classes, as in a fold.
         """
 
         def make() -> TrainingData:
@@ -131,7 +131,7 @@ class TrainingData:
         return encoded.take(splits.train), encoded.take(splits.validation)
 
     @property
-    def wide(self) -> bool:
+    def has_wide_codes(self) -> bool:
         """Whether codes have 32 bits: some column has more than 65,535 levels."""
         return any(rows is not None and rows.codes.dtype.itemsize > 2 for rows in (self.encoded, self.holdout))
 
@@ -159,14 +159,14 @@ class TrainingData:
         """Return the plan of a cover of tuples, cached."""
         return self._cache.get("plan", tuples, lambda: self._plan(tuples, stop), stop)
 
-    def covered(self, tuples: Tuples, stop: StopToken = NEVER) -> CoveredRows:
+    def covered_rows(self, tuples: Tuples, stop: StopToken = NEVER) -> CoveredRows:
         """Return the training and held-out rows, each coded as keys of the blocks that cover these tuples (see
         `CoveredRows`); cached.
         """
         return self._cache.get("covered", tuples, lambda: self._cover(tuples, stop), stop).with_jobs(self.n_jobs)
 
     def tables(self, tuples: Tuples, smoothing: float, stop: StopToken = NEVER) -> Tables:
-        """Return the counts of tuples, cached."""
+        """Return the counts of tuples, cached; smoothing: m of their logarithms."""
         return self._cache.get("tables", (tuples, smoothing), lambda: self._count(tuples, smoothing, stop), stop)
 
     def _plan(self, tuples: Tuples, stop: StopToken) -> Plan:
@@ -174,15 +174,15 @@ class TrainingData:
         return plan_cover(codes, space_of(self.encoded.levels, tuples), rows.n_rows, stop, self.n_jobs)
 
     def _count(self, tuples: Tuples, smoothing: float, stop: StopToken) -> Tables:
-        """Return the counts of tuples: by their cover if there is one, else directly."""
+        """Return the counts of tuples, with `smoothing` m: by their cover if there is one, else directly."""
         codes, rows = self._rows(stop)[0]
         if tuples in self._cache.kinds["covered"] or isinstance(tuples, SelectedCells):
-            covered = self.covered(tuples, stop)
+            covered = self.covered_rows(tuples, stop)
             return count_tables(covered.rows, covered.cover, smoothing, stop)
         space, weighted_rows = space_of(self.encoded.levels, tuples), np.flatnonzero(rows.weights > 0)
         index = index_rows(space, codes, weighted_rows, self.n_jobs, stop)
         if self.encoded.chains is not None:
-            index = CellIndex.of_seen(space, add_grid_cells(space, self.encoded.chains, index.seen))
+            index = CellIndex.from_cells(space, add_grid_cells(space, self.encoded.chains, index.seen_cells))
         return count_directly(index, codes, rows.y, rows.weights, rows.n_classes, smoothing, self.n_jobs, stop)
 
     def sums(self, tables: Tables, values: Floats, stop: StopToken = NEVER) -> Floats:
@@ -191,7 +191,7 @@ class TrainingData:
         class_values = [
             (np.full(rows.n_rows, k, np.int32), np.ascontiguousarray(values[:, k])) for k in range(rows.n_classes)
         ]
-        index = CellIndex.of_seen(tables.space, tables.seen)
+        index = CellIndex.from_cells(tables.space, tables.seen_cells)
         return sum_by_cell(index, codes, class_values, rows.n_classes, self.n_jobs, stop)
 
     def _cover(self, tuples: Tuples, stop: StopToken) -> CoveredRows:
@@ -202,8 +202,10 @@ class TrainingData:
         codes, index, chains = [codes for codes, _ in codes_and_rows], None, self.encoded.chains
         if isinstance(tuples, SelectedCells) or chains is not None:
             all_pairs = np.arange(space.n_tuples), np.flatnonzero(has_weight)
-            seen_cells = select_cells(tuples, space, index_cells(space, [all_pairs], codes[0], self.n_jobs, stop).seen)
-            index = CellIndex.of_seen(
+            seen_cells = select_cells(
+                tuples, space, index_cells(space, [all_pairs], codes[0], self.n_jobs, stop).seen_cells
+            )
+            index = CellIndex.from_cells(
                 space, seen_cells if chains is None else add_grid_cells(space, chains, seen_cells)
             )
         cover, keys = cover_rows(self.plan(tuples, stop), space, codes, has_weight, self.n_jobs, stop, index)
@@ -214,7 +216,7 @@ class TrainingData:
         """Return codes and rows of the training set and, if there is one, the held-out set, with repeats merged."""
 
         def merge(encoded: Encoded) -> tuple[NDArray[np.unsignedinteger], Rows]:
-            codes: NDArray[np.unsignedinteger] = encoded.codes.astype(np.uint32 if self.wide else np.uint16)
+            codes: NDArray[np.unsignedinteger] = encoded.codes.astype(np.uint32 if self.has_wide_codes else np.uint16)
             y, weights = encoded.y, encoded.weights
             if self._merge:
                 codes, y, weights = merge_repeats(codes, y, weights, encoded.levels, encoded.n_classes, stop)
@@ -232,7 +234,9 @@ class _Cache:
         self._lock = threading.RLock()
 
     def get(self, kind: str, key: Any, make: Callable[[], Any], stop: StopToken) -> Any:
-        """Return the stored result, or that of `make`; waiting ends when `stop` is called on the token."""
+        """Return the stored result of this kind and key, or that of `make`; waiting ends when `stop` is called on the
+        token.
+        """
         while not self._lock.acquire(timeout=0.02):
             stop.check()
         try:
@@ -268,7 +272,7 @@ def prepare(
 
 
 def _encode(dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None, stop: StopToken) -> TrainingData:
-    """Return the encoded training rows of a data set, and its test rows as held-out ones."""
+    """Return a data set's training rows encoded as `recipe` says, and its test rows as held-out ones."""
     splits = split_table(dataset, recipe.holdout, recipe.seed)
     frame, labels, test = dataset.X, dataset.y, splits.test
     weights, test_weights = (
@@ -347,6 +351,8 @@ def require_learnable(encoded: Encoded) -> None:
 
 def class_weighted(rows: Rows, class_weight: Any, classes: Any) -> Rows:
     """Return `rows` with weights multiplied by their class's weight; "balanced" is N / (C N_y), None is 1.
+
+    classes: the labels that `class_weight` may name, in the order of their codes.
 
     Raises:
         RecipeError: a class weight that names no class, or only weights of 0.

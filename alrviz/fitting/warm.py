@@ -68,7 +68,10 @@ warm_passes(int(sys.argv[1]), False, LOSSES[sys.argv[2]])
 
 
 def warm_fit(recipe: "FitSettings", n_classes: int, wide: bool) -> float:
-    """Compile the passes of a fit, for wide keys or not; return the seconds it took (0.0 if they were compiled)."""
+    """Compile the passes of a fit of `recipe` to n_classes classes; return the seconds (0.0 if they were compiled).
+
+    wide: for keys of 32 bits, else of 16.
+    """
     tunes = recipe.params.get("alpha") == "auto"  # alpha="auto" searches with TRON, whatever solver fits then
     needs_curvature = (
         tunes or chosen_solver(recipe.params) == "tron" or recipe.params.get("scale") == "diagonal-adaptive"
@@ -87,8 +90,10 @@ def warm_steps() -> None:
 
 
 def warm_stream(n_classes: int, levels: NDArray[np.int64], exact: bool = False) -> float:
-    """Compile the passes over chunks of codes with so many levels (a,), and with `exact` those of a fit to a sample;
-    return the seconds it took (0.0 if they were compiled).
+    """Compile the passes over chunks of codes of columns with levels (a,); return the seconds (0.0 if they were
+    compiled).
+
+    n_classes: C; exact: whether those of a fit to a sample are compiled too.
     """
     seconds = warm_covers(False) + warm_passes(n_classes, False, LOSSES["nll"], True) if exact else 0.0
     return seconds + _warm_stream(code_dtype(levels), class_widths(n_classes)[0])
@@ -125,14 +130,16 @@ def warm_networks(wide: bool) -> None:
     averages.networks(codes)
     selected_counts.model().scores(codes, 1)
     chain = Structure(((), (0,), (1,)), (0, 1, 2))
-    conditional = ConditionalTables.of(count_network(chain, tables[0], codes, y, np.ones(2)), summed=True)
-    parts, z = Parts.of_rows(conditional.tree, np.array([[1], [0], [0]], codes.dtype)), np.zeros((1, 2))
+    conditional = ConditionalTables.from_counts(
+        count_network(chain, tables[0], codes, y, np.ones(2)), sums_missing=True
+    )
+    parts, z = Parts.from_rows(conditional.tree, np.array([[1], [0], [0]], codes.dtype)), np.zeros((1, 2))
     parts.add_scores(parts.log_sums(conditional.start, conditional.network.level_log_p), z)
     parts.slopes(z, conditional.start, conditional.network.level_log_p)
 
 
 def warm_density(n_classes: int) -> float:
-    """Compile what fits of dlr call; return the seconds it took (0.0 if it was compiled)."""
+    """Compile the kernels of dlr for n_classes classes; return the seconds (0.0 if they were compiled)."""
     return warm_passes(n_classes) + _warm_density(class_widths(n_classes)[0])
 
 
@@ -177,7 +184,7 @@ def warm(wide: bool = True) -> tuple[int, float]:
 
 @compile_once
 def warm_cuts() -> None:
-    """Compile what cuts numeric columns."""
+    """Compile the kernels that cut numeric columns."""
     numbers, classes = np.array([0.0, 1.0]), np.array([0, 1])
     mdl_cuts(numbers, classes, 2)
     smooth_cuts(numbers, classes, 2, 2, np.ones(2))
@@ -185,7 +192,7 @@ def warm_cuts() -> None:
 
 @compile_once
 def warm_prequential() -> None:
-    """Compile what learns row by row."""
+    """Compile the kernels that learn row by row."""
     learner = Learner("count", 2, 0, 2, np.ones(1), 1.0, 1.0, None, 0.0, False)
     learner.visit(np.zeros((1, 1), np.uint32), np.zeros(1, np.int32))
 
@@ -198,7 +205,7 @@ def warm_covers(wide: bool) -> None:
     for levels in (2, 100_000):  # with so few rows: direct places, then a hash table
         space = CellSpace(np.array([levels, levels]), 1)
         cover, _ = cover_rows(plan_cover(codes, space), space, [codes], np.ones(100, bool))
-    model = LinearModel(space, cover.index.seen, np.zeros((len(cover.index.seen), 2)), np.zeros(2))
+    model = LinearModel(space, cover.index.seen_cells, np.zeros((len(cover.index.seen_cells), 2)), np.zeros(2))
     model.scores(codes, 1)
     index, cells = cover.index, np.zeros((cover.index.n_rows, 2))
     ScoreTable(index, cells, cover.plan.blocks).scores(codes, model.bias, 1, NEVER)
@@ -230,7 +237,7 @@ class CompileProcess:
 
     @property
     def ended(self) -> bool:
-        """Whether the process has ended, or there was none."""
+        """Whether the process has ended, or was not started."""
         return self._job is None or not self._job.alive
 
     def wait(self, stop: StopToken) -> None:

@@ -110,8 +110,9 @@ def _score(typingctx, z, q, table, offsets, n, width, lanes):
 def _move(typingctx, table, offsets, next_offsets, n, width, residual, q, eta, penalty_parts, lanes):
     """Move w and G of the cells whose scales begin at table.flat[offsets[:n]] against their slopes.
 
-    Prefetches the cells at `next_offsets`, those of the next row. len(penalty_parts): 0 without a penalty, 1 with pull,
-    2 with pull and center; the other arguments as in `_score`.
+    residual.flat[q : q + L] are the residuals r of the classes that are moved, eta the step length. Prefetches the
+    cells at `next_offsets`, those of the next row. len(penalty_parts): 0 without a penalty, 1 with pull, 2 with pull
+    and center; the other arguments as in `_score`.
     """
     n_lanes, n_penalty_parts = len(lanes), len(penalty_parts)
     cells_at_once = max(1, _VECTOR_FLOATS // n_lanes)
@@ -214,6 +215,7 @@ def adagrad(keys, first, y, table, n_classes, eta, lanes, penalty_parts):
         keys, first: (T, m) and (T + 1,); row i visits table[first[t] + keys[t, i]] of each tuple t.
         y: (m,) classes of the rows.
         table: (cells + 2, parts, W) float32, see the module.
+        n_classes, eta: C, and the step length.
         lanes: tuple with the length of a vector.
         penalty_parts: tuple with as many items as the table has parts beyond G.
     """

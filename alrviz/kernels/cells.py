@@ -97,7 +97,8 @@ def fill_index(cells, first_cell, start, mask, shift, slots, slot_cells):
 def _cell_rows(codes, row, tuples, columns, strides, levels, start, mask, shift, slots, slot_cells, cell_rows):
     """Write to cell_rows (m,) int64 the rows of the cell table that row `row` of the codes has in `tuples` (m,).
 
-    Handles many tuples at once: a call for each would count references to all these arrays, 60 ns against 3.
+    `columns` to `slot_cells` describe all tuples, as in the module. Handles many tuples at once: a call for each would
+    count references to all these arrays, 60 ns against 3.
     """
     n_tuples = len(start)
     for q in range(len(tuples)):
@@ -125,8 +126,10 @@ def _cell_rows(codes, row, tuples, columns, strides, levels, start, mask, shift,
 
 @kernel
 def locate(codes, begin, end, columns, strides, levels, start, mask, shift, slots, slot_cells, out):
-    """Write to out (end - begin, T) uint32 the row of the cell table that rows begin..end of the codes have in each
-    tuple.
+    """Write the cell-table rows that rows begin..end of codes (a, N) look up, one for each tuple, to out (end - begin,
+    T).
+
+    `columns` to `slot_cells` describe the tuples and the index of their seen cells, as in the module; out is uint32.
     """
     all_tuples, cell_rows = np.arange(len(start)), np.empty(len(start), np.int64)
     for i in range(begin, end):
@@ -137,7 +140,11 @@ def locate(codes, begin, end, columns, strides, levels, start, mask, shift, slot
 
 @kernel
 def score(codes, begin, end, columns, strides, levels, start, mask, shift, slots, slot_cells, cells, bias, z):
-    """Write to z (N, C) the scores of rows begin..end: `bias` (C,) plus a row of `cells` (2T + S, C) for each tuple."""
+    """Write to z (N, C) the scores of rows begin..end: `bias` (C,) plus a row of `cells` (2T + S, C) for each tuple.
+
+    `codes` (a, N) are the rows' levels; `columns` to `slot_cells` describe the tuples and the index of their seen
+    cells, as in the module.
+    """
     all_tuples, cell_rows = np.arange(len(start)), np.empty(len(start), np.int64)
     for i in range(begin, end):
         _cell_rows(codes, i, all_tuples, columns, strides, levels, start, mask, shift, slots, slot_cells, cell_rows)
@@ -156,7 +163,8 @@ def sum_cells(
     """Write to each row of table (m, W) the sum of one joint value's cells; pads are 0.
 
     Joint value v is shown by row examples[v] of the codes and belongs to block b = value_blocks[v], whose tuples are
-    tuples[first_tuple[b] : first_tuple[b + 1]].
+    tuples[first_tuple[b] : first_tuple[b + 1]]. `columns` to `slot_cells` are as in the module; `cells` (2T + S, C) is
+    the cell table.
     """
     cell_rows = np.empty(len(tuples), np.int64)
     for v in range(len(examples)):
@@ -175,7 +183,8 @@ def sum_cells(
 def link_joint_values(codes, examples, tuples, columns, strides, levels, start, mask, shift, slots, slot_cells, links):
     """Write to links (m x len(tuples),) the row of the cell table that each joint value of a block has in each tuple.
 
-    `examples` (m,) are rows of the codes, one for each joint value.
+    `examples` (m,) are rows of the codes, one for each joint value; `tuples` are the block's; `columns` to `slot_cells`
+    are as in the module.
     """
     cell_rows = np.empty(len(tuples), np.int64)
     for v in range(len(examples)):
@@ -209,10 +218,10 @@ def dense_keys(codes, tuples, levels, out):
 
 
 @kernel
-def join(key, size, codes, n_levels, slots, first_rows):
+def join(key, size, codes, n_levels, slots, examples):
     """Replace each row's key by the number of its pair (key, code); return the number of pairs that occur.
 
-    Codes above n_levels count as n_levels, "no level". slots: (size * (n_levels + 1),); first_rows[v] is written with
+    Codes above n_levels count as n_levels, "no level". slots: (size * (n_levels + 1),); examples[v] is written with
     the first row of pair v.
     """
     n_found = 0
@@ -224,7 +233,7 @@ def join(key, size, codes, n_levels, slots, first_rows):
         if number < 0:
             number = n_found
             slots[v] = number
-            first_rows[number] = r
+            examples[number] = r
             n_found += 1
         key[r] = number
     for v in range(size * width):
@@ -233,10 +242,11 @@ def join(key, size, codes, n_levels, slots, first_rows):
 
 
 @kernel
-def join_hashed(key, codes, n_levels, slot_values, slots, first_rows):
-    """Do as `join`, by hashing.
+def join_hashed(key, codes, n_levels, slot_values, slots, examples):
+    """Number the pairs (key, code) as `join` does, looking them up by hash: for columns with too many possible pairs.
 
-    slot_values (int64) and slots have one size, a power of two above twice the rows; both are left filled.
+    key, codes: (N,); codes above n_levels count as "no level". slot_values (int64) and slots have one size, a power of
+    two above twice the rows; both are left filled. examples[v] is written with the first row of pair v.
     """
     n_found = 0
     no_level = np.int64(n_levels)
@@ -250,7 +260,7 @@ def join_hashed(key, codes, n_levels, slot_values, slots, first_rows):
         if slots[h] < 0:
             slots[h] = n_found
             slot_values[h] = v
-            first_rows[n_found] = r
+            examples[n_found] = r
             n_found += 1
         key[r] = slots[h]
     return n_found
@@ -258,7 +268,10 @@ def join_hashed(key, codes, n_levels, slot_values, slots, first_rows):
 
 @kernel
 def cells_of(codes, rows, columns, strides, levels, out):
-    """Write to out the cell, counted within its tuple, of each of `rows`; -1 where a code is no level."""
+    """Write to out (len(rows),) each row's cell of one tuple, counted within the tuple; -1 where a code is no level.
+
+    codes (a, N); columns, strides (n,) of the tuple; levels (a,) of all columns.
+    """
     for v in range(len(rows)):
         cell = 0
         for j in range(len(columns)):
@@ -274,7 +287,8 @@ def cells_of(codes, rows, columns, strides, levels, out):
 def distinct_cells(codes, rows, tuples, columns, strides, levels, cards, row_cells, marks, counts, out):
     """Write to `out` the different cells that `rows` have in each of `tuples`, ascending; their numbers to `counts`.
 
-    marks: as many as a tuple has possible cells, 0 everywhere before and after; row_cells: as many as rows, workspace.
+    codes (a, N), levels (a,); columns, strides, cards as in the module. marks: as many as a tuple has possible cells, 0
+    everywhere before and after; row_cells: as many as rows, workspace.
     """
     n_found = 0
     for k in range(len(tuples)):
@@ -354,6 +368,8 @@ def add_values(
     It ends early where a segment must grow first, or where the table has max_rows rows.
 
     Args:
+        codes: (a, N); the keys of row first_row + i of the codes are keys[:, i].
+        segments: `Segments`, whose slots are filled.
         numbers: (S,) how many values each segment has.
         keys: (B, n), whose MISSING_KEY of these rows are overwritten.
         value_blocks, examples: written from row first_new of the table on: the block of a new row, and a row of the

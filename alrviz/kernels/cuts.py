@@ -25,7 +25,9 @@ STATE_SIZE = 6  # sum of f over left classes, its error, both on the right, weig
 
 @kernel
 def class_weights(classes: np.ndarray, weights: np.ndarray, start: int, end: int, out: np.ndarray) -> None:
-    """Add the weights of entries start..end-1 to `out` (C,), in the scan's order, so that both get the same floats."""
+    """Add the weights of entries start..end-1 to out (C,) by class, in the scan's order, so that both get the same
+    floats.
+    """
     for i in range(start, end):
         out[classes[i]] += weights[i]
 
@@ -113,7 +115,8 @@ def merge_levels(counts: np.ndarray, max_levels: int, mean_weight: float, noise_
 
         cost = weight of both / mean_weight  +  max(0, rise of the log loss - noise_nats)
 
-    `counts` (levels, C) are overwritten; k <= max_levels - 1.
+    counts (levels, C) are the class weights of each level, and are overwritten; k <= max_levels - 1. mean_weight:
+    weight of a level at which it costs 1; noise_nats: rise of the log loss that may be chance.
     """
     n_left, classes = counts.shape
     cuts, row, pair_counts = np.arange(n_left - 1), np.arange(n_left), np.empty(classes)

@@ -46,7 +46,7 @@ _ROUND = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to a whole 
 
 @intrinsic
 def _fma(typingctx, a, b, c):
-    """Return a * b + c, fused where the machine can."""
+    """Return a * b + c, fused where the machine can; an intrinsic of numba, to which it passes the typing context."""
 
     def codegen(context, builder, sig, args):
         double = ir.DoubleType()
@@ -74,7 +74,9 @@ def _exp(x):
 
 @kernel
 def _first_from(xs, lo, hi, guess, x):
-    """Return the first place in lo .. hi whose value is at least x, else hi; fast where `guess` is near it."""
+    """Return the first place in lo .. hi at which the ascending xs are at least x, else hi; fast where `guess` is near
+    it.
+    """
     step = 1
     if guess < hi and xs[guess] < x:
         lo = guess + 1
@@ -99,9 +101,11 @@ def _first_from(xs, lo, hi, guess, x):
 
 @kernel
 def _add(x, xs, ws, half_precision, nearest2, sums, moments):
-    """Add the votes exp((nearest2 - d^2) / (2 h^2)) of sources to `sums`, and d^2 times them to `moments`.
+    """Add the votes exp((nearest2 - d^2) / (2 h^2)) of sources xs with weights ws (m,), d = x - xs, to `sums`
+    (N_SUMS,).
 
-    half_precision = 1 / (2 h^2); nearest2: squared distance of the nearest source, which keeps the largest vote at 1.
+    Adds d^2 times them to `moments` (N_SUMS,). half_precision = 1 / (2 h^2); nearest2: squared distance of the nearest
+    source, which keeps the largest vote at 1.
     """
     for start in range(0, len(xs), N_SUMS):
         v, w = xs[start : min(start + N_SUMS, len(xs))], ws[start : min(start + N_SUMS, len(xs))]
@@ -114,11 +118,11 @@ def _add(x, xs, ws, half_precision, nearest2, sums, moments):
 
 @kernel
 def _add_bundles(x, centers, terms, begin, end, h, half_precision, nearest2, workspace):
-    """Add the votes of bundles begin..end, as `_add` does for sources.
+    """Add the votes at x of bundles begin..end, as `_add` does for sources.
 
     With t = (x - center) / h a bundle's vote is exp(-t^2 / 2) Q(t), Q the polynomial of its terms. Its d^2 / h^2 = (t -
-    s)^2, times the votes, sum to t^2 Q - 2 t Q' + Q''. workspace: (6, N_SUMS), its first two rows are the sums and
-    moments.
+    s)^2, times the votes, sum to t^2 Q - 2 t Q' + Q''. centers (B,), terms (N_TERMS, B); half_precision, nearest2 as in
+    `_add`; workspace: (6, N_SUMS), its first two rows are the sums and moments.
     """
     last_term = len(terms) - 1
     sums, moments, value = workspace[0], workspace[1], workspace[2]
@@ -143,9 +147,10 @@ def _add_bundles(x, centers, terms, begin, end, h, half_precision, nearest2, wor
 
 @kernel
 def _add_bundled(x, k, skip, lo, hi, sources, bundles, h, half_precision, nearest2, workspace):
-    """Add the votes of the bundles with sources lo .. hi of class k.
+    """Add the votes at x of the bundles with sources lo .. hi of class k.
 
-    The bundle with source `skip` is replaced by its other sources, one by one.
+    The bundle with source `skip` is replaced by its other sources, one by one. sources, bundles: see the module; h,
+    half_precision, nearest2 and workspace as in `_add_bundles`.
     """
     xs, ws, _, _ = sources
     starts, centers, terms, first = bundles
@@ -204,8 +209,10 @@ def _log_sum(x, k, skip, skip_weight, sources, bundles, h, min_log_sum, guess, w
 
 @kernel
 def _min_log_sum(sums, k, thin, limit, bias):
-    """Return the log S_k below which phi leaves its limit for sure, given the sums of other classes that are not
+    """Return the log S_k below which phi leaves its limit for sure, given the sums (C,) of other classes that are not
     thin.
+
+    thin: sums below it do not count; limit: largest |phi|; bias (K,) as in ratios.py.
     """
     other_sum = 0.0
     for j in range(len(bias) if len(bias) > 1 else 2):
@@ -229,6 +236,8 @@ def log_sums(rows, sums, x, row_kinds, own_source, kinds, sources, bundles, cons
         x: (N,) the rows' numbers.
         row_kinds: (N,) int32, which of `kinds` a row is.
         own_source: (N,) int32, a row's own source, -1 if it has none.
+        kinds, constants: see ratios.py.
+        sources, bundles: see the module.
     """
     h, thin, limit = constants[1], constants[2], constants[3]
     classes, own_votes, _, bias, _ = kinds

@@ -21,7 +21,8 @@ _PRIME = 2147483647  # products of two smaller numbers fit 64 bits
 def _slice_means(n, f, w, slices, slice_weights, first, begin, end, means):
     """Write to means (K, C) the weighted means of f over each slice of a tuple of n columns, `first` the first of them.
 
-    Returns the largest absolute mean and the weighted sum of the squared means.
+    The tuple's cells are begin .. end; f, w, slices and slice_weights as in the module. Returns the largest absolute
+    mean and the weighted sum of the squared means.
     """
     means[:] = 0.0
     for c in range(begin, end):
@@ -89,13 +90,15 @@ def purify(t, n, f, w, begin, slices, slice_weights, first_slice, moves, tol, ma
 def row_effects(
     cell_rows, tuple_numbers, codes, first_row, levels, tuples, begin, f, defaults, subtuples, first_slice, moves, out
 ):
-    """Write to out (R, m, C) what the tuples `tuple_numbers` (m,) add to the scores of rows first_row, ...
+    """Write to out (R, m, C) what the tuples `tuple_numbers` (m,) add to the scores of R rows of the codes from
+    first_row on.
 
     Args:
         cell_rows: (R, T) rows of a cell table, as kernels/cells.py defines them.
         codes: (a, N) codes of the columns.
         levels: (a,) levels of the columns; codes from levels[j] on are no level.
         tuples: (T, n) columns of each tuple.
+        begin, f, subtuples, first_slice, moves: as in the module.
         defaults: (2T, C) what a cell that is not in the table adds before moves: row t, or T + t if it has no level.
     """
     n_tuples = len(begin) - 1
@@ -224,7 +227,8 @@ def fit_margins(t, n, counts, included, begin, slices, first_slice, tol, max_swe
 
     That table has the weight of each cell and the class counts of each slice, and is otherwise as even as possible; it
     is fitted by iterative proportional fitting, at most `max_sweeps` sweeps, to the relative error `tol`. Both
-    statistics are sums over the `included` (S, C) cells and classes; terms of G2 are 2 (n log(n / e) - n + e).
+    statistics are sums over the `included` (S, C) cells and classes; terms of G2 are 2 (n log(n / e) - n + e). n:
+    columns of the tuple; begin, slices, first_slice as in the module.
     """
     lo, hi, first = begin[t], begin[t + 1], first_slice[t, 0]
     n_slices, classes = first_slice[t, n] - first, counts.shape[1]
@@ -291,9 +295,11 @@ def margin_rank(cells, n, slices, first, n_slices, max_numbers):
 
 @kernel
 def _remove_single_cells(cells, n, slices, first, n_cells_of_slice):
-    """Remove slices of one cell with their cells until there are none; return their number, and which cells remain.
+    """Remove slices of one cell with their cells until there are none; return their number, and which cells (S,)
+    remain.
 
-    `n_cells_of_slice` (K,), 0 at first, becomes the number of remaining cells of each slice.
+    cells (S,), each in the n slices slices[cell], numbered from `first` on. n_cells_of_slice (K,), 0 at first, becomes
+    the number of remaining cells of each slice.
     """
     n_slices, cell_xor = len(n_cells_of_slice), np.zeros(len(n_cells_of_slice), np.int64)
     remaining = np.ones(len(cells), np.bool_)
@@ -326,7 +332,8 @@ def _remove_single_cells(cells, n, slices, first, n_cells_of_slice):
 def _free_weights(cells, n, slices, first_slice, n_cells_of_slice, max_numbers):
     """Return (weights (K, capacity) of the slices as sums over the free ones, number of free ones, number of slices).
 
-    The number of free ones is -1 where more than `max_numbers` numbers would have to be stored.
+    cells (m,), each in the n slices slices[cell], numbered from first_slice on; n_cells_of_slice (K,). The number of
+    free ones is -1 where more than `max_numbers` numbers would have to be stored.
     """
     n_slices = len(n_cells_of_slice)
     begin, slice_cells = _cells_of_slices(cells, n, slices, first_slice, n_cells_of_slice)
@@ -380,7 +387,10 @@ def _free_weights(cells, n, slices, first_slice, n_cells_of_slice, max_numbers):
 
 @kernel
 def _cells_of_slices(cells, n, slices, first_slice, n_cells_of_slice):
-    """Return where the cells of each slice begin (K + 1,), and the cells, slice after slice."""
+    """Return where the cells of each slice begin (K + 1,), and the cells, slice after slice.
+
+    cells (m,), each in the n slices slices[cell], numbered from first_slice on; n_cells_of_slice (K,).
+    """
     begin = np.zeros(len(n_cells_of_slice) + 1, np.int64)
     begin[1:] = np.cumsum(n_cells_of_slice)
     slice_cells, slice_ends = np.empty(begin[-1], np.int64), begin[:-1].copy()
@@ -394,7 +404,7 @@ def _cells_of_slices(cells, n, slices, first_slice, n_cells_of_slice):
 
 @kernel
 def _pop(stack, top, n_unknown, number):
-    """Return the last cell of a stack that still has `number` unknown weights, -1 if none has, and the new top."""
+    """Return the last cell of stack[:top] that still has `number` unknown weights, -1 if none has, and the new top."""
     while top:
         top -= 1
         if n_unknown[stack[top]] == number:
@@ -404,7 +414,7 @@ def _pop(stack, top, n_unknown, number):
 
 @kernel
 def _unknown_slice(cell, n, slices, first_slice, is_known):
-    """Return the last slice of a cell whose weight is unknown."""
+    """Return the last of a cell's n slices whose weight is unknown, counted from first_slice on; is_known (K,)."""
     unknown_slice = np.int64(-1)
     for j in range(n):
         if not is_known[slices[cell, j] - first_slice]:
@@ -414,9 +424,10 @@ def _unknown_slice(cell, n, slices, first_slice, is_known):
 
 @kernel
 def _equation_rank(cells, n, slices, first_slice, weights, n_free):
-    """Return the rank of the cells' equations in the free weights.
+    """Return the rank of the equations of `cells` (m,) in the n_free free weights; weights (K, n_free) of the slices.
 
-    Equations are random sums over all cells; elimination stops at the first one that the others imply.
+    A cell's equation: the weights of its n slices add up to 0. Equations are random sums over all cells; elimination
+    stops at the first one that the others imply.
     """
     n_slices = len(weights)
     equations, pivots, rank = np.zeros((n_free, n_free), np.int64), np.empty(n_free, np.int64), 0

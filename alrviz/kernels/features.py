@@ -22,7 +22,7 @@ CHUNK_ROWS = 512
 
 @kernel
 def forward(phi, w, first_lane, z, begin, end):
-    """Write the scores of rows begin..end to z (N, W)."""
+    """Write the scores of rows begin..end to z (N, W) from features phi and weights w; columns begin at first_lane."""
     n_features, n_values = phi.shape[0], phi.shape[1]
     sums = np.empty(CHUNK_ROWS)
     for chunk_start in range(begin, end, CHUNK_ROWS):
@@ -40,7 +40,9 @@ def forward(phi, w, first_lane, z, begin, end):
 
 @kernel
 def scatter(phi, residual, first_lane, squared, parts, begin, end):
-    """Write the sums of residual * phi, or if `squared` of residual * phi^2, to parts (chunks, D + 1, K)."""
+    """Write the sums of residual * phi, or if `squared` of residual * phi^2, to parts (chunks, D + 1, K), for rows
+    begin..end.
+    """
     n_features, n_values = phi.shape[0], phi.shape[1]
     residuals, squared_terms, ones = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS), np.ones(CHUNK_ROWS)
     for chunk_start in range(begin, end, CHUNK_ROWS):

@@ -19,10 +19,10 @@ N_SUMS = 64  # independent sums side by side: a loop with a single sum does not 
 
 @kernel
 def gram(left, right, levels, ordered_levels, base, step, out, begin, end):
-    """Write to out[o - 1, i, k] the inner product of rows i of left (i >= begin) and k of right, over tuples of o
-    columns.
+    """Write to out[o - 1, i, k] the inner product of row i of left and row k of right over all tuples of o columns.
 
-    left, right: (a, n) and (a, m) codes; levels, ordered_levels, base, step: (a,); out: (orders, n, m).
+    left, right: (a, n) and (a, m) codes, of which rows begin <= i < end of `left` are done; levels, ordered_levels,
+    base, step: (a,); out: (orders, n, m).
     """
     max_order, n_columns = out.shape[0], len(left)
     polynomials = np.empty(max_order + 1)
@@ -46,7 +46,10 @@ def gram(left, right, levels, ordered_levels, base, step, out, begin, end):
 
 @kernel
 def product(matrix, vectors, out, begin, end):
-    """Write to out[c, i] the sum over k of matrix[i, k] vectors[c, k], for rows i in begin..end."""
+    """Write to out[c, i] the sum over k of matrix[i, k] vectors[c, k], for begin <= i < end.
+
+    matrix (n, m), vectors (C, m), out (C, n).
+    """
     sums = np.empty(N_SUMS, np.float32)
     n = matrix.shape[1]
     for i in range(begin, end):

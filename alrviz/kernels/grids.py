@@ -50,7 +50,9 @@ def find_stretches(x, place, reach, first, last):
 
 @kernel
 def _node(x, grid):
-    """Return the place in memory of the node before x, and the distance in nodes, 0 .. 1; (-1, 0) off the grid."""
+    """Return the place in memory of the grid's node before x, and the distance in nodes, 0 .. 1; (-1, 0) off the
+    grid.
+    """
     first, last, base, _, place, _ = grid
     node_position = (x - place[0]) * place[1]
     if not (first[0] + 1 <= node_position < last[-1]):
@@ -77,7 +79,10 @@ def _cubic(t):
 
 @kernel
 def spread_votes(xs, ws, first, grid, pad, votes, begin, end):
-    """Add sources begin .. end (class k from first[k] on) to the votes (C, n + 2 pad) of their nodes."""
+    """Add sources begin .. end, values xs and weights ws (P,), to the votes (C, n + 2 pad) of the nodes around them.
+
+    Class k's sources begin at first[k]; `pad` nodes are empty before and behind the grid.
+    """
     k = 0
     for i in range(begin, end):
         while i >= first[k + 1]:
@@ -119,8 +124,10 @@ def convolve(votes, table, slope, nodes, begin, end):
 
 @kernel
 def _interpolate(x, begin, m, grid, places, weights, s):
-    """Write S_k and d S_k / d log h of rows begin .. begin + m to s (2C, CLASS_STRIDE), and the places of their
-    nodes.
+    """Write S_k and d S_k / d log h of rows begin .. begin + m to s (2C, CLASS_STRIDE).
+
+    x (N,) are the rows' numbers. Also writes the places (CHUNK_ROWS,) in memory of the nodes before them, -1 off the
+    grid, and the cubic weights (4, CHUNK_ROWS) of the nodes around them.
     """
     nodes = grid[3]
     for r in range(m):
@@ -136,7 +143,11 @@ def _interpolate(x, begin, m, grid, places, weights, s):
 
 @kernel
 def _subtract_own_votes(row_kinds, begin, m, classes, own_votes, own_table, weights, s):
-    """Subtract the rows' own votes from the sums of their classes, exactly as the grid added them."""
+    """Subtract the own votes of rows begin .. begin + m from the sums of their classes, exactly as the grid added them.
+
+    row_kinds (N,) points into classes and own_votes (kinds,); own_table is `own` of the grid; weights (4, CHUNK_ROWS)
+    of the nodes around each row; s (2C, CLASS_STRIDE) the sums and slopes.
+    """
     for r in range(m):
         j = row_kinds[begin + r]
         if own_votes[j] > 0.0:
@@ -154,9 +165,11 @@ def _subtract_own_votes(row_kinds, begin, m, classes, own_votes, own_table, weig
 
 @kernel
 def _write_ratios(s, row_kinds, bias, limit, phi, dphi, begin, m, denominator, denominator_slope):
-    """Write phi and dphi of rows begin .. begin + m from S_k and its slope (2C, CLASS_STRIDE), as if no sum were thin.
+    """Write phi and dphi of rows begin .. begin + m from S_k and its slope s (2C, CLASS_STRIDE), as if no sum were
+    thin.
 
-    denominator, denominator_slope: (CHUNK_ROWS,) workspace.
+    row_kinds (N,) points into bias (kinds, K); limit: largest |phi|; denominator, denominator_slope: (CHUNK_ROWS,)
+    workspace.
     """
     classes, gradient = len(s) // 2, dphi.shape[1] > 0
     first = 1 if len(phi) == 1 else 0  # with two classes the ratio is second to first, else each class to all
@@ -180,9 +193,9 @@ def _write_ratios(s, row_kinds, bias, limit, phi, dphi, begin, m, denominator, d
 def look_up(x, row_kinds, kinds, grid, constants, phi, dphi, remaining, sums, begin, end):
     """Write phi (K, N) and dphi (K, N or 0) of rows begin .. end; return how many rows remain to be summed exactly.
 
-    Rows without a number, off the grid, or with a sum below `thin` remain. Their numbers are written to `remaining`,
-    and their sums (2C), 0 where unknown, to `sums`. row_kinds (N,) int32 points into `kinds`; this and `constants`:
-    ratios.py.
+    x (N,) are the rows' numbers. Rows without a number, off the grid, or with a sum below `thin` remain. Their numbers
+    are written to `remaining`, and their sums (2C), 0 where unknown, to `sums`. row_kinds (N,) int32 points into
+    `kinds`; this and `constants`: ratios.py.
     """
     thin, limit = constants[2], constants[3]
     kind_classes, own_votes, _, bias, _ = kinds

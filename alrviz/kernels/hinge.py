@@ -21,7 +21,10 @@ MIN_RESIDUAL = 1e-30
 
 @kernel
 def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
-    """Write parts[chunk] = (loss, slope, curvature) of rows begin..end at z + t dz."""
+    """Write parts[chunk] = (loss, slope, curvature) of rows begin..end at scores z + t dz, both (N, W).
+
+    y, weights (N,) are classes and row weights; of the W columns the first n_classes are used.
+    """
     for chunk_start in range(begin, end, CHUNK_ROWS):
         loss = slope = curvature = 0.0
         for i in range(chunk_start, min(chunk_start + CHUNK_ROWS, end)):
@@ -40,9 +43,9 @@ def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
 
 @kernel
 def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, parts, begin, end):
-    """Write z_new = z + t dz, parts[chunk] = (loss, NaN, wrong, tied, NaN) and, if `write`, the residual.
+    """Write z_new = z + t dz, parts[chunk] = (loss, NaN, wrong, tied, NaN) and, if `write`, the residual, all (N, W).
 
-    If t is 0, z_new must be z. The residual may be dz itself.
+    Arguments and sums as of scores.py's. If t is 0, z_new must be z. The residual may be dz itself.
     """
     for chunk_start in range(begin, end, CHUNK_ROWS):
         loss = wrong = tied = 0.0
@@ -78,7 +81,10 @@ def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, p
 
 @kernel
 def hessian_product(z, dz, y, weights, n_classes, begin, end):
-    """Replace dz by weight times the Hessian of each row's loss times dz: the change of the residuals."""
+    """Replace dz (N, W) by weight times each row's Hessian times dz, the change of the residuals, in rows begin..end.
+
+    z (N, W) are the scores, y and weights (N,) classes and row weights.
+    """
     for i in range(begin, end):
         label, w = y[i], 2.0 * weights[i]
         label_change, pull_sum = dz[i, label], 0.0
@@ -92,7 +98,10 @@ def hessian_product(z, dz, y, weights, n_classes, begin, end):
 
 @kernel
 def diagonal(z, out, y, weights, n_classes, begin, end):
-    """Write to `out` the diagonal of the matrix by which `hessian_product` multiplies; pads are 0."""
+    """Write to out (N, W) the diagonal of the matrix by which `hessian_product` multiplies; pads are 0.
+
+    z (N, W) are the scores of rows begin..end, y and weights (N,) their classes and weights.
+    """
     for i in range(begin, end):
         label, pull_sum = y[i], 0.0
         out[i] = 0.0

@@ -27,8 +27,10 @@ from alrviz.kernels import kernel
 
 @kernel
 def _part_columns(codes, i, root, order, place, last, levels, columns):
-    """Write to columns (a,) the part of row i below `root`, with the columns that end it, parents first; return how
+    """Write to columns (a,) the columns of row i's part below `root`, with those that end it, parents first; return how
     many.
+
+    codes, order, place, last and levels as in the module.
     """
     n_columns, position = 0, place[root]
     while position < last[root]:
@@ -40,16 +42,16 @@ def _part_columns(codes, i, root, order, place, last, levels, columns):
 
 
 @kernel
-def _log_sum(table, begin, n, k, collected, at):
-    """Return log of the sum of exp(table[begin + v, k] + collected[at + v]) over n levels v."""
+def _log_sum(table, begin, n, k, collected, offset):
+    """Return log of the sum of exp(table[begin + v, k] + collected[offset + v]) over n levels v."""
     largest = -np.inf
     for v in range(n):
-        largest = max(largest, table[begin + v, k] + collected[at + v])
+        largest = max(largest, table[begin + v, k] + collected[offset + v])
     if not np.isfinite(largest):
         return largest
     exp_sum = 0.0
     for v in range(n):
-        exp_sum += math.exp(table[begin + v, k] + collected[at + v] - largest)
+        exp_sum += math.exp(table[begin + v, k] + collected[offset + v] - largest)
     return largest + math.log(exp_sum)
 
 
@@ -57,9 +59,10 @@ def _log_sum(table, begin, n, k, collected, at):
 def _upward(
     codes, i, columns, n, k, parent, levels, first, start, rows, phi, level_log_p, collected, message, evidence
 ):
-    """Return what a part of row i, the first n of `columns`, adds to the score of class k.
+    """Return what the part of row i in the first n of `columns` adds to the score of class k.
 
-    Fills collected (L,) from first[j] on, message (len(rows),) from start[j] on, and evidence (a,).
+    Fills collected (L,) from first[j] on, message (len(rows),) from start[j] on, and evidence (a,). The other arguments
+    are those of the module.
     """
     for x in range(n):
         j = columns[x]
@@ -93,7 +96,9 @@ def _upward(
 
 @kernel
 def log_sums(codes, row_of_part, roots, begin, end, k, tree, phi, level_log_p, sums):
-    """Write to sums (P, C) what parts begin .. end - 1 add to the score of class k."""
+    """Write to sums (P, C) what parts begin .. end - 1 add to the score of class k; the arguments are those of the
+    module.
+    """
     order, place, last, parent, levels, first, start, rows = tree
     columns, evidence = np.empty(len(order), np.int64), np.empty(len(order), np.bool_)
     collected, message = np.empty(len(level_log_p)), np.empty(len(rows))
@@ -109,7 +114,8 @@ def log_sums(codes, row_of_part, roots, begin, end, k, tree, phi, level_log_p, s
 def add_slopes(codes, row_of_part, roots, begin, end, k, tree, phi, level_log_p, residual, gradient):
     """Add to gradient (S, C) the slopes of class k along phi of parts begin .. end - 1.
 
-    A slope is residual (P, C) times the posterior p(u, v | x, k) of a pair of levels.
+    A slope is residual (P, C) times the posterior p(u, v | x, k) of a pair of levels. The other arguments are those of
+    the module.
     """
     order, place, last, parent, levels, first, start, rows = tree
     columns, evidence = np.empty(len(order), np.int64), np.empty(len(order), np.bool_)

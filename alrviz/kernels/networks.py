@@ -16,7 +16,9 @@ _MIN_PROBABILITY = 1e-290
 
 @kernel
 def count(cell_rows, begin, y, weights, counts):
-    """Add the weight of each row begin, begin + 1, ... to counts (S, C) at its seen cells and class."""
+    """Add the weight of each row begin, begin + 1, ... to counts (S, C) at its seen cells and class; y, weights
+    (N,).
+    """
     n_rows, n_tuples = cell_rows.shape
     for i in range(n_rows):
         for t in range(n_tuples):
@@ -33,12 +35,14 @@ def score(
 
     Args:
         cell_rows, parent_rows: (n, T) rows of the cell tables of parents with child, and of parents.
+        codes: (a, N) of the rows.
         child: (T,) the child column of each tuple.
         phi: (S, C) what a seen cell adds.
         unseen_log_p: (P, C) what an unseen level adds under seen parents, NaN where the class has none of them.
-        level_log_p: what a level adds by itself, column j's from row first[j] on.
+        level_log_p, first: what a level adds by itself, column j's from row first[j] on.
         sum_missing: whether missing levels are summed out elsewhere, so that a tuple with a missing parent adds
             nothing.
+        bias: (C,).
     """
     n_rows, n_tuples = cell_rows.shape
     for i in range(n_rows):
@@ -67,7 +71,8 @@ def leave_one_out(
     cell_rows, parent_cells, level, child, begin, y, weights, counts, parent_counts, level_counts, class_counts,
     shares, m, errors,
 ):  # fmt: skip
-    """Add to errors (T + 1,) the squared errors of rows begin, begin + 1, ..., each scored by the counts of the others.
+    """Add to errors (T + 1,) the squared errors of rows begin, begin + 1, ..., each scored by the counts of the other
+    rows.
 
         errors[s]  sum of weight * (1/C) sum_k (p_k - 1[k = y])^2         p by the class shares and the first s columns
 
@@ -77,6 +82,7 @@ def leave_one_out(
         cell_rows: (n, T) as above.
         parent_cells, level: (S,) each cell's parents among parent_counts, -1 for none, and its child's level.
         child: (T,) the child column of each tuple.
+        y, weights: (N,) classes and weights of the rows.
         counts, parent_counts, level_counts, class_counts: (S, C), (P, C), (sum of levels, C) and (C,) sums of weights.
         shares: (a,) m / card of each column.
         m: the smoothing.

@@ -18,13 +18,13 @@ from alrviz.kernels import kernel
 
 
 class Costs(NamedTuple):
-    """What decides whether a block grows.
+    """Costs and limits by which a block grows.
 
     Attributes:
         max_joint: joint values that the sample may have.
-        tuple_value: what covering a tuple saves, in the unit of costs.
+        tuple_value: nanoseconds that covering a tuple is taken to save in a pass.
         doublings: how often the sample must be doubled to make all rows.
-        joint, link: cost of a joint value, and of a link.
+        joint_ns, link_ns: nanoseconds of a joint value, and of a link, in a pass.
         links_per_root: upper bound of a joint value's links, per square root of its tuples.
         max_candidates: columns examined for each column taken.
     """
@@ -32,8 +32,8 @@ class Costs(NamedTuple):
     max_joint: int
     tuple_value: float
     doublings: float
-    joint: float
-    link: float
+    joint_ns: float
+    link_ns: float
     links_per_root: float
     max_candidates: int
 
@@ -65,8 +65,10 @@ def _next_combination(chosen, k, n):
 
 @kernel
 def _add_gains(block, size, n_members, fixed_column, in_block, tuple_is_open, weight, gains, members, others):
-    """Add to gains[j], j outside the block, the open tuples of column j, n_members of the block's and fixed_column (or
-    -1).
+    """Add to gains[j], for each column j outside the block, the number of open tuples that j would cover.
+
+    These tuples are j, fixed_column (unless -1), and as many of the block's `size` columns as complete n_members.
+    weight (a, n) numbers the tuples, as in the module; members and others are workspace.
     """
     a = weight.shape[0]
     last_tuple = len(tuple_is_open) - 1
@@ -98,7 +100,11 @@ def _add_gains(block, size, n_members, fixed_column, in_block, tuple_is_open, we
 
 @kernel
 def _count_pairs(key, codes, n_levels, stamps, mark, max_pairs, half_rows):
-    """Return how many pairs (key, code) occur, and how many in the first half_rows rows; stops above max_pairs."""
+    """Return how many pairs (key, code) occur, and how many in the first half_rows rows; counting stops above
+    max_pairs.
+
+    key, codes (m,) of the sample; stamps[pair] == mark where a pair was seen; codes above n_levels are "no level".
+    """
     width = np.int64(n_levels) + 1
     n_pairs = n_early = 0
     for r in range(len(key)):
@@ -130,7 +136,11 @@ def _extrapolate(n_found, n_early, doublings):
 
 @kernel
 def _join(key, size, codes, n_levels, slots):
-    """Replace each key by the number of its pair (key, code), in order of first occurrence; return their number."""
+    """Replace each key (m,) by the number of its pair (key, code), in order of first occurrence; return their number.
+
+    size: number of different keys; codes (m,), those above n_levels are "no level"; slots: workspace, -1 before and
+    after.
+    """
     # A copy of cells.join, because numba's cache does not notice an edit there; a plan needs no first rows.
     n_found = 0
     width = np.int64(n_levels) + 1
@@ -149,7 +159,8 @@ def _join(key, size, codes, n_levels, slots):
 def _start_block(codes, levels, seed, block, in_block, gains, key, slots):
     """Write the columns of `seed` to `block`, mark them in `in_block`, and write the joint value of each row to `key`.
 
-    Also clears `gains`. Returns the number of joint values in the sample; 0 if more are possible than `slots` holds.
+    codes (a, m) of the sample, levels (a,). Also clears `gains`. Returns the number of joint values in the sample; 0 if
+    more are possible than `slots` holds.
     """
     for j in range(len(in_block)):
         in_block[j] = 0
@@ -169,7 +180,10 @@ def _start_block(codes, levels, seed, block, in_block, gains, key, slots):
 
 @kernel
 def _best_column(is_excluded, gains, levels):
-    """Return the column, not excluded, that covers most tuples, of equals the one of fewest levels; -1 if none does."""
+    """Return the column that covers most tuples, of equals the one of fewest levels; -1 if none covers any.
+
+    is_excluded (a,): columns that are not considered; gains (a,): open tuples each covers; levels (a,).
+    """
     best = -1
     for j in range(len(gains)):
         if is_excluded[j] or gains[j] == 0:
@@ -181,7 +195,7 @@ def _best_column(is_excluded, gains, levels):
 
 @kernel
 def _expected_links(n_tuples, links_per_root):
-    """Return the expected links of a joint value in a block of so many tuples."""
+    """Return the expected links of a joint value in a block of n_tuples tuples."""
     return min(float(n_tuples), links_per_root * np.sqrt(n_tuples))
 
 
@@ -189,7 +203,13 @@ def _expected_links(n_tuples, links_per_root):
 def _cheapest_column(codes, levels, n_values, block_joint, n_tuples, workspace, costs, key, n_slots, stamps, mark):
     """Return (the column with most tuples per cost, joint values expected with it, mark); column -1 if none pays.
 
-    A column that makes more than n_slots joint values possible is not examined.
+    Args:
+        codes, levels: (a, m) and (a,) of the sample.
+        n_values, block_joint, n_tuples: the block's joint values in the sample, those expected in all rows, its tuples.
+        workspace: (6, a), see `grow`.
+        costs: `Costs`.
+        key, stamps, mark: see the module.
+        n_slots: a column that makes more joint values possible is not examined.
     """
     in_block, gains, is_excluded = workspace[1], workspace[2], workspace[3]
     best_column, best_value, best_joint = -1, 0.0, 0.0
@@ -211,10 +231,10 @@ def _cheapest_column(codes, levels, n_values, block_joint, n_tuples, workspace, 
         joint = _extrapolate(n_pairs, n_early, costs.doublings)
         links = joint * _expected_links(n_tuples + gains[column], costs.links_per_root)
         more_links = links - block_joint * _expected_links(n_tuples, costs.links_per_root)
-        price = costs.joint * (joint - block_joint) + costs.link * more_links
-        if price >= gains[column] * costs.tuple_value:
+        more_ns = costs.joint_ns * (joint - block_joint) + costs.link_ns * more_links
+        if more_ns >= gains[column] * costs.tuple_value:
             continue
-        value = gains[column] / max(price, 1.0)
+        value = gains[column] / max(more_ns, 1.0)
         if best_column < 0 or value > best_value:
             best_column, best_value, best_joint = column, value, joint
     return best_column, best_joint, mark
@@ -227,7 +247,8 @@ def grow(codes, levels, seed, tuple_is_open, weight, costs, key, slots, stamps, 
     Args:
         codes: (a, m) a sample of rows.
         levels: (a,) of the columns.
-        tuple_is_open, key, slots, stamps, mark: see the module.
+        weight: (a, n) numbers of tuples; tuple_is_open, key, slots, stamps, mark: see the module.
+        costs: `Costs`.
         workspace: (6, a) int64; its first row holds the block's columns on return.
 
     Joint values are those expected in all rows, not in the sample.

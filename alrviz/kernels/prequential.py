@@ -30,7 +30,11 @@ ONES, FIXED, SO_FAR, COUNT = 0, 1, 2, 3
 
 @kernel
 def _log_theta(count, cell_weight, class_count, m, card):
-    """Return log theta of a cell and class from the rows so far; 0 if no row lies in the cell."""
+    """Return log theta of a cell and class from the rows so far; 0 if no row lies in the cell.
+
+    count: the class's rows in the cell; cell_weight: all rows in it; class_count: the class's rows; m: the smoothing;
+    card: cells of the tuple.
+    """
     return log((count + m / card) / (class_count + m)) if cell_weight > 0.0 else 0.0
 
 
@@ -59,8 +63,10 @@ class State(NamedTuple):
 
 @kernel
 def visit(cells, y, begin, end, settings, state, losses, squared, wrong):
-    """Predict, then learn rows begin..end of a stream; write the losses -log p_y, squared errors, and which are
-    wrong.
+    """Predict each of rows begin..end of a stream, then learn it; `state` is overwritten.
+
+    cells (n, T), y (N,) and the fields of `settings` and `state` are as in the module. Written for each row, (n,):
+    losses -log p_y; squared, (1/C) sum_k (p_k - 1[k = y])^2; wrong, 1 where another class is predicted.
     """
     n_outside, scaling, adaptive, eta0, decay, gamma, m, cards, fixed = settings
     phi, squares, counts, class_counts = state

@@ -16,8 +16,10 @@ from alrviz.kernels import kernel
 
 @kernel
 def _log_counts(counts, own_class, own_vote, totals, m, s, d):
-    """Write to s (C,) the log of a level's counts, smoothed and without the row's own vote, and to d their derivative
-    0.
+    """Write to s (C,) the log of a level's counts (C,), smoothed and without the row's own vote, and to d their
+    derivative 0.
+
+    own_class, own_vote, totals (C,): of the row's kind; m: the smoothing.
     """
     class_sum = 0.0
     for k in range(len(s)):
@@ -29,7 +31,10 @@ def _log_counts(counts, own_class, own_vote, totals, m, s, d):
 
 @kernel
 def _write_ratio(s, d, bias, prior, limit, phi, dphi, i):
-    """Write phi[:, i], and dphi[:, i] unless dphi is empty, from log S_k and its derivatives d."""
+    """Write phi[:, i], and dphi[:, i] unless dphi is empty, from log S_k, s (C,), and its derivatives d (C,).
+
+    bias, prior (K,): of the row's kind; limit: largest |phi|.
+    """
     no_votes = True
     for k in range(len(s)):
         no_votes = no_votes and s[k] == -np.inf
@@ -58,7 +63,7 @@ def write_numeric(rows, sums, x, row_kinds, kinds, missing, constants, phi, dphi
     """Write phi (K, N) and dphi (K, N or 0) of `rows` of a numeric column x (N,).
 
     sums (len(rows), 2C): log S_k and d log S_k / d log h. A row without a number (NaN) gets phi of the counts (C,) of
-    the `missing` ones. row_kinds (N,) int32 points into `kinds`.
+    the `missing` ones. row_kinds (N,) int32 points into `kinds`; `constants` as in the module.
     """
     smoothing, limit = constants[0], constants[3]
     classes, own_votes, totals, bias, prior = kinds

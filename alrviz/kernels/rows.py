@@ -43,11 +43,12 @@ def _lane_pointer(context, builder, array_type, array, offset, n_lanes):
 
 
 @intrinsic
-def add_from(typingctx, target, at, source, starts, lanes):
-    """target.flat[at : at + L] += source.flat[s : s + L] for every s of the tuple `starts` in order, L = len(lanes).
+def add_from(typingctx, target, position, source, starts, lanes):
+    """Add L = len(lanes) numbers from each place s of the tuple `starts`, in order, to target.flat[position : position
+    + L].
 
-    The target is loaded and stored once. Written out as a loop this stays scalar, because numba switches LLVM's SLP
-    vectoriser off (2.3 ns a look-up against 1.2 at L = 8).
+    They are source.flat[s : s + L]. The target is loaded and stored once. Written out as a loop this stays scalar,
+    because numba switches LLVM's SLP vectoriser off (2.3 ns a look-up against 1.2 at L = 8).
     """
     n_lanes = len(lanes)
 
@@ -64,22 +65,27 @@ def add_from(typingctx, target, at, source, starts, lanes):
 
 
 @intrinsic
-def add_to(typingctx, target, ats, source, start, lanes):
-    """target.flat[a : a + L] += source.flat[start : start + L] for each a of the tuple `ats`; loads the source once."""
+def add_to(typingctx, target, positions, source, start, lanes):
+    """target.flat[p : p + L] += source.flat[start : start + L] for each p of the tuple `positions`; loads source
+    once.
+    """
     n_lanes = len(lanes)
 
     def codegen(context, builder, sig, args):
         row = builder.load(_lane_pointer(context, builder, sig.args[2], args[2], args[3], n_lanes), align=8)
-        for at in cgutils.unpack_tuple(builder, args[1]):
-            target_pointer = _lane_pointer(context, builder, sig.args[0], args[0], at, n_lanes)
+        for position in cgutils.unpack_tuple(builder, args[1]):
+            target_pointer = _lane_pointer(context, builder, sig.args[0], args[0], position, n_lanes)
             builder.store(builder.fadd(builder.load(target_pointer, align=8), row), target_pointer, align=8)
         return context.get_dummy_value()
 
-    return types.void(target, types.UniTuple(types.intp, len(ats)), source, types.intp, lanes), codegen
+    return types.void(target, types.UniTuple(types.intp, len(positions)), source, types.intp, lanes), codegen
 
 
 def _linked_pointers(context, builder, sig, args, array_argument, n_lanes, n_links):
-    """Return pointers to the rows of an array argument that n_links links from args[2] on name; see `add_linked`."""
+    """Return pointers to the rows that args[2], args[2] + 1, ... (n_links of them) of the links name; see `add_linked`.
+
+    array_argument: place in `args` of the array that the rows are in; n_lanes: numbers moved from each row.
+    """
     links = context.make_array(sig.args[1])(context, builder, value=args[1]).data
     int64 = ir.IntType(64)
     pointers = []
@@ -94,11 +100,11 @@ def _linked_pointers(context, builder, sig, args, array_argument, n_lanes, n_lin
 
 
 @intrinsic
-def add_linked(typingctx, target, links, link, classes, q, at, source, count, lanes):
-    """target.flat[at : at + L] += the sum of source[links[link + i], q : q + L] for i < len(count).
+def add_linked(typingctx, target, links, link, classes, q, position, source, count, lanes):
+    """Add the sum of source[links[link + i], q : q + L], i < len(count), to target.flat[position : position + L].
 
-    Links are read by pointer, as numba tests every index for being negative. They are summed as a tree, as a chain of
-    additions to one row waits for each (2.5 ns a link with test and chain, 0.8 without).
+    L = len(lanes). Links are read by pointer, as numba tests every index for being negative. They are summed as a tree,
+    as a chain of additions to one row waits for each (2.5 ns a link with test and chain, 0.8 without).
     """
     n_lanes = len(lanes)
 
@@ -131,7 +137,10 @@ def add_to_linked(typingctx, target, links, link, classes, q, start, source, cou
 
 @kernel
 def forward(keys, first, table, bias, z, begin, end, b0, b1, lanes):
-    """Add blocks b0..b1 to the scores z of rows begin..end; block 0 writes the bias first, so it must come first."""
+    """Add blocks b0..b1 to the scores z (N, W) of rows begin..end; block 0 writes the bias (W,) first.
+
+    `table` (joint values, W); keys, first and lanes as in the module.
+    """
     n_lanes = len(lanes)
     padded_width = table.shape[1]
     for chunk_start in range(begin, end, CHUNK_ROWS):
@@ -164,7 +173,10 @@ def forward(keys, first, table, bias, z, begin, end, b0, b1, lanes):
 
 @kernel
 def scatter(keys, first, residual, grad, begin, end, b0, b1, from_zero, lanes):
-    """Add the residuals of rows begin..end by joint value, in blocks b0..b1, to sums that start at 0 if `from_zero`."""
+    """Add the residuals (N, W) of rows begin..end by joint value to grad (joint values, W), for blocks b0..b1.
+
+    keys, first and lanes as in the module; the sums of these blocks are set to 0 before if `from_zero`.
+    """
     n_lanes = len(lanes)
     padded_width = grad.shape[1]
     if from_zero:
@@ -182,11 +194,11 @@ def scatter(keys, first, residual, grad, begin, end, b0, b1, from_zero, lanes):
                 f0, f1 = first[b] * padded_width + q, first[b + 1] * padded_width + q
                 f2, f3 = first[b + 2] * padded_width + q, first[b + 3] * padded_width + q
                 for r in range(m):
-                    ats = (
+                    positions = (
                         f0 + np.int64(k0[r]) * padded_width, f1 + np.int64(k1[r]) * padded_width,
                         f2 + np.int64(k2[r]) * padded_width, f3 + np.int64(k3[r]) * padded_width,
                     )  # fmt: skip
-                    add_to(grad, ats, residual, flat_start + r * padded_width, lanes)
+                    add_to(grad, positions, residual, flat_start + r * padded_width, lanes)
                 b += GROUP_BLOCKS
             while b < b1:
                 k0, f0 = keys[b, chunk_start : chunk_start + m], first[b] * padded_width + q
@@ -197,7 +209,9 @@ def scatter(keys, first, residual, grad, begin, end, b0, b1, from_zero, lanes):
 
 @kernel
 def count(keys, first, y, weights, counts, begin, end, b0, b1):
-    """Add the weights of rows begin..end to counts[joint value, class] of blocks b0..b1."""
+    """Add the weights (N,) of rows begin..end to counts[joint value, class] of blocks b0..b1; y (N,) are the
+    classes.
+    """
     for b in range(b0, b1):
         for i in range(begin, end):
             counts[first[b] + np.int64(keys[b, i]), y[i]] += weights[i]
@@ -205,7 +219,10 @@ def count(keys, first, y, weights, counts, begin, end, b0, b1):
 
 @kernel
 def expand(links, first_link, first, cells, table, block, begin, end, lanes):
-    """Write rows begin..end of the stacked table, the first of which is in `block`."""
+    """Write rows begin..end of the stacked table (joint values, W): each the sum of the cells that it is linked to.
+
+    links, first_link, first, cells and lanes as in the module; row `begin` belongs to `block`.
+    """
     n_lanes = len(lanes)
     padded_width = table.shape[1]
     b = block
@@ -234,9 +251,9 @@ def expand(links, first_link, first, cells, table, block, begin, end, lanes):
 
 @kernel
 def scatter_to_cells(links, first_link, first, grad, cells, spans, begin, end, lanes):
-    """Add the blocks' joint values to the cells of their tuples, for spans begin..end.
+    """Add grad (joint values, W) to the cells (cells, W) that joint values are linked to, for spans begin..end.
 
-    A span of `spans` (U, 3) is a block and a range of its tuples.
+    A span of `spans` (U, 3) is a block and a range of its tuples; links, first_link, first and lanes as in the module.
     """
     n_lanes = len(lanes)
     padded_width = grad.shape[1]

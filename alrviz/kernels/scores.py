@@ -101,7 +101,9 @@ def _log(x):
 
 @kernel
 def _softmax(s, m, largest_score, exp_sum):
-    """Replace scores s (C, CLASS_STRIDE) of m rows by exp(s - largest); write each row's largest score and total."""
+    """Replace scores s (C, CLASS_STRIDE) of m rows by exp(s - largest); write each row's largest score and sum of
+    these.
+    """
     for r in range(m):
         largest_score[r] = s[0, r]
         exp_sum[r] = 0.0
@@ -132,7 +134,10 @@ def _sum(values, m):
 
 @kernel
 def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
-    """Write parts[chunk] = (nll, slope, curvature) of the rows at z + t dz."""
+    """Write parts[chunk] = (nll, slope, curvature) of rows begin..end at scores z + t dz, both (N, W).
+
+    y, weights (N,) are classes and row weights; of the W columns the first n_classes are used.
+    """
     s = np.empty((n_classes, CLASS_STRIDE))
     d = np.empty((n_classes, CLASS_STRIDE))
     label_loss, label_slope = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
@@ -169,9 +174,11 @@ def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
 
 @kernel
 def _rank(s, m, label_score, label, n_ahead, n_level):
-    """Write n_ahead, how many classes a row predicts before its label, and n_level, how many score at least as high.
+    """Write n_ahead (m,), how many classes a row predicts before its label, and n_level (m,), how many score at least
+    as high.
 
-    The first of equal scores is predicted; n_level counts the label itself.
+    s (C, CLASS_STRIDE) are the scores of m rows, label_score (m,) those of their labels (m,). The first of equal scores
+    is predicted; n_level counts the label itself.
     """
     n_ahead[:m] = 0.0
     n_level[:m] = 0.0
@@ -239,7 +246,10 @@ def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, p
 
 @kernel
 def hessian_product(z, dz, y, weights, n_classes, begin, end):
-    """Replace dz by weight * p * (dz - sum_k p_k dz_k), the change of the residuals, for Hessian-vector products."""
+    """Replace dz (N, W) by weight * p * (dz - sum_k p_k dz_k), the change of the residuals, in rows begin..end.
+
+    p = softmax(z); weights (N,); y is not used, but taken by the same kernels of the other losses.
+    """
     s = np.empty((n_classes, CLASS_STRIDE))
     largest_score, exp_sum, mean = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
     for chunk_start in range(begin, end, CHUNK_ROWS):
@@ -261,7 +271,11 @@ def hessian_product(z, dz, y, weights, n_classes, begin, end):
 
 @kernel
 def diagonal(z, out, y, weights, n_classes, begin, end):
-    """Write to `out` weight * p * (1 - p), the diagonal of the matrix of `hessian_product`; pads are 0."""
+    """Write to out (N, W) weight * p * (1 - p), the diagonal of `hessian_product`'s matrix, in rows begin..end; pads
+    are 0.
+
+    p = softmax(z); weights (N,); y is not used, but taken by the same kernels of the other losses.
+    """
     s = np.empty((n_classes, CLASS_STRIDE))
     largest_score, exp_sum = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
     for chunk_start in range(begin, end, CHUNK_ROWS):

@@ -39,7 +39,10 @@ def _softmax(scores, p):
 
 @kernel
 def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
-    """Write parts[chunk] = (loss, slope, curvature) of the rows at z + t dz."""
+    """Write parts[chunk] = (loss, slope, curvature) of rows begin..end at scores z + t dz, both (N, W).
+
+    y, weights (N,) are classes and row weights; of the W columns the first n_classes are used.
+    """
     scores, p = np.empty(n_classes), np.empty(n_classes)
     for chunk_start in range(begin, end, CHUNK_ROWS):
         loss = slope = curvature = 0.0
@@ -66,9 +69,10 @@ def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
 
 @kernel
 def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, parts, begin, end):
-    """Write z_new = z + t dz, parts[chunk] = (loss, nll, wrong, tied, squares) and, if `write`, the residual.
+    """Write z_new = z + t dz, parts[chunk] = (loss, nll, wrong, tied, squares) and, if `write`, the residual, all (N,
+    W).
 
-    If t is 0, z_new must be z. The residual may be dz itself.
+    Arguments and sums as of scores.py's. If t is 0, z_new must be z. The residual may be dz itself.
     """
     p = np.empty(n_classes)
     for chunk_start in range(begin, end, CHUNK_ROWS):
@@ -104,7 +108,10 @@ def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, p
 
 @kernel
 def hessian_product(z, dz, y, weights, n_classes, begin, end):
-    """Replace dz by weight times Gauss-Newton's matrix of each row times dz."""
+    """Replace dz (N, W) by weight times Gauss-Newton's matrix of each row times dz, in rows begin..end.
+
+    z (N, W) are the scores, y and weights (N,) classes and row weights.
+    """
     p = np.empty(n_classes)
     for i in range(begin, end):
         _softmax(z[i], p)
@@ -120,7 +127,10 @@ def hessian_product(z, dz, y, weights, n_classes, begin, end):
 
 @kernel
 def diagonal(z, out, y, weights, n_classes, begin, end):
-    """Write to `out` the diagonal of the matrix by which `hessian_product` multiplies; pads are 0."""
+    """Write to out (N, W) the diagonal of the matrix by which `hessian_product` multiplies; pads are 0.
+
+    z (N, W) are the scores of rows begin..end, y and weights (N,) their classes and weights.
+    """
     p = np.empty(n_classes)
     for i in range(begin, end):
         _softmax(z[i], p)

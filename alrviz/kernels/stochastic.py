@@ -67,7 +67,9 @@ class Penalty(NamedTuple):
 
 @kernel
 def _places(row_cells, row, b_place, cells):
-    """Write the places of the row's seen cells and of b, `b_place`, to `cells`; return how many."""
+    """Write the places of the row's seen cells and of b, `b_place`, to `cells`; return how many. row_cells:
+    `RowCells`.
+    """
     keys, first, first_link, links, inner, first_inner, n_outside = row_cells
     n_cells = 0
     for b in range(len(first) - 1):
@@ -89,13 +91,13 @@ def _places(row_cells, row, b_place, cells):
 
 @kernel
 def _owner(scaling, c, k):
-    """Return the index in w of a place."""
+    """Return the index in w of the place of cell c and class k, by a `Scaling`."""
     return scaling.owner[c, k] if scaling.has_owners else c * scaling.scale.shape[1] + k
 
 
 @kernel
 def _scores(cells, n, w, scaling, z):
-    """Write the scores of a row with n places to z (C,)."""
+    """Write to z (C,) the scores of a row whose n places are cells[:n], at weights w (P,) under a `Scaling`."""
     z[:] = 0.0
     for i in range(n):
         for k in range(len(z)):
@@ -104,7 +106,10 @@ def _scores(cells, n, w, scaling, z):
 
 @kernel
 def _residual(z, label, weight, squared_error):
-    """Replace scores by the row's residuals; return its loss, without weight: squared error or -log p_y."""
+    """Replace scores z (C,) by the row's residuals times `weight`; return its loss, without weight.
+
+    The loss is -log p(label), or the squared error if `squared_error`.
+    """
     largest_score, label_score = z.max(), z[label]
     exp_sum = 0.0
     for k in range(len(z)):
@@ -124,10 +129,15 @@ def _residual(z, label, weight, squared_error):
 
 @kernel
 def sgd(order, begin, end, row_cells, scaling, target, w, penalty, shrunk_eta, eta0, decay, clock):
-    """Visit rows order[begin:end] by stochastic gradient descent, moving w and `clock`.
+    """Visit rows order[begin:end] by stochastic gradient descent, moving w (P,) and `clock`.
 
-    clock = (t, sum of eta so far). shrunk_eta_j: the sum of eta up to which weight j has been shrunk; the caller lets
-    all weights catch up at the end of a pass.
+    Args:
+        order: rows in the order of their visits.
+        row_cells, scaling, target, penalty: the named tuples of the module.
+        shrunk_eta: (P,) the sum of eta up to which each weight has been shrunk; the caller lets all weights catch up at
+            the end of a pass.
+        eta0, decay: eta = eta0 / (1 + decay t).
+        clock: (t, sum of eta so far).
     """
     scale, n_outside, (center, ridge) = scaling.scale, row_cells.n_outside, penalty
     classes = scale.shape[1]
@@ -154,7 +164,10 @@ def sgd(order, begin, end, row_cells, scaling, target, w, penalty, shrunk_eta, e
 
 @kernel
 def adagrad(order, begin, end, row_cells, scaling, target, w, penalty, squares, eta0, slopes):
-    """Visit rows order[begin:end] by AdaGrad, moving w and `squares`, which is G; slopes (P,) is 0 before and after."""
+    """Visit rows order[begin:end] by AdaGrad with step length eta0, moving w (P,) and `squares` (P,), which is G.
+
+    row_cells, scaling, target and penalty are the named tuples of the module; slopes (P,) is 0 before and after.
+    """
     scale, n_outside, (center, ridge) = scaling.scale, row_cells.n_outside, penalty
     classes = scale.shape[1]
     cells, z = np.empty(n_outside // 2 + 1, np.int64), np.empty(classes)
@@ -180,7 +193,10 @@ def adagrad(order, begin, end, row_cells, scaling, target, w, penalty, squares, 
 
 @kernel
 def sum_losses(order, begin, end, row_cells, scaling, target, w):
-    """Return the sum over rows order[begin:end] of weight * loss."""
+    """Return the sum over rows order[begin:end] of weight * loss at w (P,).
+
+    row_cells, scaling, target: the named tuples of the module.
+    """
     scale = scaling.scale
     cells, z = np.empty(row_cells.n_outside // 2 + 1, np.int64), np.empty(scale.shape[1])
     loss_sum = 0.0
@@ -193,7 +209,10 @@ def sum_losses(order, begin, end, row_cells, scaling, target, w):
 
 @kernel
 def count_visits(order, begin, end, row_cells, scaling, counts, stamps):
-    """Add to counts_j how many of rows order[begin:end] look at j; `stamps` (int64, -1 at first) is workspace."""
+    """Add to counts (P,) how many of rows order[begin:end] look at each weight.
+
+    row_cells, scaling: the named tuples of the module; stamps (P,) int64, -1 at first, is workspace.
+    """
     scale = scaling.scale
     classes = scale.shape[1]
     cells = np.empty(row_cells.n_outside // 2 + 1, np.int64)

@@ -46,7 +46,10 @@ def dot(a, b, parts, begin, end):
 
 @kernel
 def combine(q, g, c, x, d, parts, begin, end):
-    """Write q = g q + c x, and parts[chunk] = sum of q * d: a step of the two-loop recursion with the next product."""
+    """Write q = g q + c x, and parts[chunk] = sum of q * d: a step of the two-loop recursion with the next product.
+
+    q, x, d: vectors, of which begin..end are done; g, c: numbers.
+    """
     sums = np.empty(N_SUMS)
     for chunk_start in range(begin, end, CHUNK_NUMBERS):
         chunk_end = min(chunk_start + CHUNK_NUMBERS, end)
@@ -112,7 +115,7 @@ def ridge_line_derivatives(q, w, center, d, parts, begin, end):
 
 @kernel
 def prefix_sums(previous_rows, sums):
-    """For one a after the other, add row previous_rows[a, i] of `sums` to row i, i ascending; -1 is no row."""
+    """For a = 0, 1, ...: add row previous_rows[a, i] of sums (R, C) to row i, i ascending; -1 is no row."""
     for a in range(len(previous_rows)):
         for i in range(previous_rows.shape[1]):
             if previous_rows[a, i] >= 0:
@@ -122,7 +125,8 @@ def prefix_sums(previous_rows, sums):
 
 @kernel
 def suffix_sums(previous_rows, sums):
-    """Transpose of `prefix_sums`: for each a, descending, add row i to row previous_rows[a, i], i descending.
+    """Transpose of `prefix_sums`: for each a, descending, add row i of sums (R, C) to row previous_rows[a, i], i
+    descending.
 
     -1 is no row.
     """
@@ -135,9 +139,9 @@ def suffix_sums(previous_rows, sums):
 
 @kernel
 def differences(previous_rows, sums):
-    """Inverse of `prefix_sums`: for each a, descending, subtract row previous_rows[a, i] from row i, i descending.
+    """Inverse of `prefix_sums`: for each a, descending, subtract row previous_rows[a, i] of sums (R, C) from row i.
 
-    -1 is no row.
+    i descends; -1 is no row.
     """
     for a in range(len(previous_rows) - 1, -1, -1):
         for i in range(previous_rows.shape[1] - 1, -1, -1):

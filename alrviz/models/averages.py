@@ -42,12 +42,12 @@ class AverageModel(FieldsInPickles):
     Attributes:
         parents: tables of order n.
         cells: tables of order n + 1.
-        naive: naive Bayes on the same rows.
+        naive_bayes: naive Bayes on the same rows.
     """
 
     parents: Tables
     cells: Tables
-    naive: NetworkModel
+    naive_bayes: NetworkModel
 
     def __repr__(self) -> str:
         return f"<AverageModel of {self.parents.space.n_tuples:,} networks, {self.n_classes} classes>"
@@ -55,10 +55,11 @@ class AverageModel(FieldsInPickles):
     @property
     def n_classes(self) -> int:
         """C."""
-        return self.naive.n_classes
+        return self.naive_bayes.n_classes
 
     def networks(self, codes: NDArray[np.unsignedinteger]) -> Floats:
-        """Return each network's log p(k, x), (N, T, C), -inf where no training row has the parents' cell.
+        """Return each network's log p(k, x), (N, T, C), of rows of codes (a, N); -inf where training never saw the
+        parents' cell.
 
         The scores of a row are the log of the mean of their exponentials over the networks that are finite.
         """
@@ -81,16 +82,16 @@ class AverageModel(FieldsInPickles):
         z = np.empty((codes.shape[1], self.n_classes))
         for begin in range(0, len(z), _ROWS_PER_BATCH):
             rows = codes if len(z) <= _ROWS_PER_BATCH else as_kernel_codes(codes[:, begin : begin + _ROWS_PER_BATCH])
-            groups = _ColumnGroups.of(rows, self.parents.space.levels)
+            groups = _ColumnGroups.from_codes(rows, self.parents.space.levels)
             score = self._by_parent if self._is_faster_by_parent(rows.shape[1], groups) else self._by_row
             score(rows, groups, z[begin : begin + _ROWS_PER_BATCH], jobs, stop)
         is_unseen = np.isneginf(z).all(axis=1)
         if is_unseen.any():
-            z[is_unseen] = self.naive.scores(codes[:, is_unseen], n_jobs, stop)
+            z[is_unseen] = self.naive_bayes.scores(codes[:, is_unseen], n_jobs, stop)
         return z
 
     def _by_row(self, codes: Codes, groups: "_ColumnGroups", z: Floats, jobs: int, stop: StopToken) -> None:
-        """Write the scores (n, C) to z row by row, which is faster for few rows."""
+        """Write the scores of codes (a, n) to z (n, C) row by row, which is faster for few rows; jobs: threads."""
         parent_index, cell_index, larger_tuples, counts = self._indexes
         chunk_rows = max(1, _FACTORS_PER_CALL // larger_tuples.size)
 
@@ -103,7 +104,7 @@ class AverageModel(FieldsInPickles):
         run_parts(score_chunk, -(-len(z) // chunk_rows), jobs)
 
     def _is_faster_by_parent(self, n_rows: int, groups: "_ColumnGroups") -> bool:
-        """Return whether a table for every parent is less work than so many rows, and none is too large."""
+        """Return whether tables of all parents are less work than n_rows rows one by one, and none is too large."""
         n_cells, n_values = np.diff(self._indexes[0].begin), int(groups.values.sum()) + 1
         is_less_work = n_values * n_cells.sum() < n_rows * len(n_cells) * len(groups.widths)
         return (
@@ -111,8 +112,9 @@ class AverageModel(FieldsInPickles):
         )
 
     def _by_parent(self, codes: Codes, groups: "_ColumnGroups", z: Floats, jobs: int, stop: StopToken) -> None:
-        """Write the scores (n, C) to z parent by parent: its table of cells and groups first, then the rows by
-        look-ups.
+        """Write the scores of codes (a, n) to z (n, C) parent by parent; jobs: threads.
+
+        A parent's table of cells and column groups is made first, then every row is a few look-ups.
         """
         parent_index, cell_index, larger_tuples, counts = self._indexes
         space, n = parent_index.space, len(z)
@@ -124,7 +126,7 @@ class AverageModel(FieldsInPickles):
         n_table_rows = np.diff(parent_index.begin) + 1  # and one for rows that lie in no seen cell
         blocks = n_table_rows[:, None] * np.cumsum([0, 1, *n_values])
         tables: dict[int, Floats] = {}
-        index = _index(parent_index)
+        index = _kernel_index(parent_index)
         log_scale, total, n_seen = (np.full((n, padded_width), MIN_SCORE), zeros(n, padded_width), np.zeros(n))
 
         def expand(t: int) -> None:
@@ -132,9 +134,9 @@ class AverageModel(FieldsInPickles):
             tables[t] = empty(int(blocks[t, -1]), padded_width)
             cells = slice(parent_index.begin[t], parent_index.begin[t + 1])
             kernels.expand_parent(
-                space.tuples[t], space.codes_of(self.parents.seen[cells]),
+                space.tuples[t], space.codes_of(self.parents.seen_cells[cells]),
                 counts._replace(counts=counts.counts[cells], joint=counts.joint[cells]), larger_tuples[t],
-                _index(cell_index), space.levels, kernels.Groups(groups.first, groups.members, groups.widths),
+                _kernel_index(cell_index), space.levels, kernels.Groups(groups.first, groups.members, groups.widths),
                 blocks[t], tables[t],
             )  # fmt: skip
 
@@ -175,17 +177,18 @@ class AverageModel(FieldsInPickles):
 
     @cached_property
     def _indexes(self) -> tuple[CellIndex[AnySpace], CellIndex[AnySpace], NDArray[np.int64], kernels.Counts]:
-        """Both indexes, the tuple (T, a) that a tuple and a column make, and what kernels read of all tables."""
+        """The indexes of both orders' cells, `_larger_tuples` (T, a), and the counts of both orders for the kernels."""
         parents, cells, smoothing = self.parents, self.cells, self.parents.smoothing
         prior_counts = (smoothing / self.n_classes / parents.cards)[parents.tuple_of_seen]
         joint = np.log(parents.counts + prior_counts[:, None])
         joint -= np.log(parents.class_counts.sum() + smoothing)
         return (
-            CellIndex.of_seen(parents.space, parents.seen),
-            CellIndex.of_seen(cells.space, cells.seen),
+            CellIndex.from_cells(parents.space, parents.seen_cells),
+            CellIndex.from_cells(cells.space, cells.seen_cells),
             _larger_tuples(parents.space, cells.space),
             kernels.Counts(
-                parents.counts, joint, cells.counts, smoothing / self.naive.cards, smoothing, self.naive.level_log_p,
+                parents.counts, joint, cells.counts, smoothing / self.naive_bayes.cards, smoothing,
+                self.naive_bayes.level_log_p,
                 np.concatenate([[0], np.cumsum(parents.space.levels)]),
             ),
         )  # fmt: skip
@@ -193,7 +196,7 @@ class AverageModel(FieldsInPickles):
 
 @dataclass(frozen=True, eq=False)
 class _ColumnGroups:
-    """Groups of columns with few joint values: one look-up for all of a group, whatever the parent.
+    """Groups of columns with few joint values, the same for all parents: one look-up serves all columns of a group.
 
     Attributes:
         members: (a,) the columns, group after group.
@@ -208,8 +211,8 @@ class _ColumnGroups:
     values: NDArray[np.int64]
 
     @classmethod
-    def of(cls, codes: Codes, levels: NDArray[np.int64]) -> "_ColumnGroups":
-        """Return the groups for rows of codes (a, n)."""
+    def from_codes(cls, codes: Codes, levels: NDArray[np.int64]) -> "_ColumnGroups":
+        """Return the groups for rows of codes (a, n), of columns with `levels` (a,)."""
         widths = levels + (codes >= levels[:, None]).any(axis=1)
         members, n_values, n_members = np.argsort(widths, kind="stable"), [1], [0]
         for width in widths[members].tolist():
@@ -228,7 +231,7 @@ class _ColumnGroups:
         return keys
 
 
-def _index(index: CellIndex[AnySpace]) -> kernels.Index:
+def _kernel_index(index: CellIndex[AnySpace]) -> kernels.Index:
     return kernels.Index(
         index.space.tuples, index.space.strides, index.start, index.mask, index.shift, index.slots, index.slot_cells
     )

@@ -28,7 +28,7 @@ class CellLevel(Level):
     Attributes:
         tuples: (S, i) int32 columns of each cell.
         scores: (S,).
-        kept: (K,) the cells that are kept, ascending.
+        kept_indices: (K,) the cells that are kept, ascending.
         codes: (S, i) the level of each column.
         cells: the kept cells.
     """
@@ -37,7 +37,9 @@ class CellLevel(Level):
     cells: SelectedCells
 
     def __repr__(self) -> str:
-        return f"<Level of {self.tuples.shape[1]} columns: {len(self.kept):,} of {len(self.tuples):,} cells kept>"
+        return (
+            f"<Level of {self.tuples.shape[1]} columns: {len(self.kept_indices):,} of {len(self.tuples):,} cells kept>"
+        )
 
 
 def cell_information(tables: Tables, corrected: bool = False) -> Floats:
@@ -47,7 +49,7 @@ def cell_information(tables: Tables, corrected: bool = False) -> Floats:
     With Miller and Madow's correction if `corrected`.
     """
     tuple_counts = tables.tuple_counts[tables.tuple_of_seen]
-    n_rows, sums = tuple_counts.sum(axis=1), np.zeros(len(tables.seen))
+    n_rows, sums = tuple_counts.sum(axis=1), np.zeros(len(tables.seen_cells))
     counts_in_and_out = (tables.counts, tuple_counts - tables.counts)
     for cell_counts in counts_in_and_out:
         expected_counts = tuple_counts * (cell_counts.sum(axis=1) / n_rows)[:, None]
@@ -64,7 +66,7 @@ def cell_information(tables: Tables, corrected: bool = False) -> Floats:
 def cell_levels(
     rows: SelectionRows, n_columns: int, order: int, score: str, keep: float, hierarchy: str = ""
 ) -> Iterator[CellLevel]:
-    """Yield the levels of a selection of cells: the scored and kept cells of each order.
+    """Yield the levels of a selection of cells: the scored and kept cells of each size, 1 up to `order`.
 
     The arguments are those of `tuple_selection.levels`; the score "cv" is not available for cells.
     """
@@ -73,7 +75,7 @@ def cell_levels(
     kept_so_far: list[SelectedCells] = []
     for i in range(1 if hierarchy else order, order + 1):
         tables = rows.tables(candidates)
-        if not len(tables.seen) and isinstance(
+        if not len(tables.seen_cells) and isinstance(
             candidates, SelectedCells
         ):  # no cell has all its subcells: one is enough
             candidates = SelectedCells(
@@ -86,9 +88,11 @@ def cell_levels(
         else:
             scores = cell_information(tables, score == "mi-mm")
         kept_indices = select_scores(scores, keep, score)
-        space, seen = tables.space, tables.seen
-        kept_cells = as_selected_cells(space, seen[kept_indices])
-        yield CellLevel(space.tuples[tables.tuple_of_seen], scores, kept_indices, space.codes_of(seen), kept_cells)
+        space, seen_cells = tables.space, tables.seen_cells
+        kept_cells = as_selected_cells(space, seen_cells[kept_indices])
+        yield CellLevel(
+            space.tuples[tables.tuple_of_seen], scores, kept_indices, space.codes_of(seen_cells), kept_cells
+        )
         kept_so_far = [*kept_so_far, kept_cells] if score == "gain" else [kept_cells]
         base_tuples = join_sizes(kept_so_far, rows.levels)
         if i < order:
@@ -102,7 +106,9 @@ def cell_levels(
 
 
 def join_sizes(parts: Sequence[SelectedCells], levels: NDArray[np.int64]) -> SelectedCells:
-    """Return the selected cells of several sizes, small ones first, together; `levels` (a,) of the columns."""
+    """Return selected cells of several sizes, `parts`, as one selection, small ones first; `levels` (a,) of the
+    columns.
+    """
     tuples = tuple(columns for cells_of_size in parts for columns in cells_of_size.tuples)
     first_cell = np.cumsum([0, *(TupleSpace(levels, cells_of_size.tuples).n_cells for cells_of_size in parts)])
     cells = [cells_of_size.cells + offset for cells_of_size, offset in zip(parts, first_cell[:-1], strict=True)]

@@ -28,7 +28,7 @@ _UNCHECKED_BYTES = 2**24
 
 
 def count_cells(levels: ArrayLike, order: int) -> int:
-    """Return the number of cells of order n of columns of so many levels (a,), e_n(levels), exactly, in O(a n) steps.
+    """Return the number of cells of all tuples of `order` columns, e_n(levels), exactly, in O(a n) steps; levels (a,).
 
     >>> count_cells([4] * 54 + [5] * 2, 2) * 3 + 3
     75246
@@ -50,7 +50,7 @@ def check_order(n_columns: int, order: int) -> None:
 
 
 def _check_memory(n_columns: int, order: int) -> None:
-    """Raise `MemoryLimitError` where the list of tuples, while it is made, takes more than half of what is free."""
+    """Raise `MemoryLimitError` if listing the tuples of `order` columns needs more than half of the free memory."""
     n_tuples = comb(n_columns, order)
     needed_bytes = n_tuples * (
         20 * order + max(24, 8 * order - 8)
@@ -88,7 +88,7 @@ class Space:
     first: NDArray[np.int64] = field(init=False, repr=False)
     n_cells: int = field(init=False)
 
-    def _set(self, **values: Any) -> None:
+    def _set_fields(self, **values: Any) -> None:
         """Set the fields; `first` and `n_cells` follow from `cards`, which fit an int64 together."""
         cell_ends = np.cumsum(np.append(0, values["cards"]))
         values |= {"first": cell_ends[:-1], "n_cells": int(cell_ends[-1])}
@@ -161,7 +161,7 @@ class CellSpace(Space):
         card = levels[tuples]
         strides = np.ones_like(card)
         strides[:, :-1] = np.cumprod(card[:, :0:-1], axis=1)[:, ::-1]
-        self._set(levels=levels, tuples=tuples, strides=strides, cards=card.prod(axis=1))
+        self._set_fields(levels=levels, tuples=tuples, strides=strides, cards=card.prod(axis=1))
 
     @property
     def gamma(self) -> float:
@@ -194,11 +194,13 @@ class TupleSpace(Space):
         MemoryLimitError: there are more cells than can be numbered.
     """
 
-    chosen: Sequence[Sequence[int]]
+    given_tuples: Sequence[Sequence[int]]
 
     def __post_init__(self) -> None:
-        levels, largest_size = np.array(self.levels, np.int64), max(map(len, self.chosen), default=1)
-        cards = [prod(levels[list(columns)].tolist()) for columns in self.chosen]  # Python's numbers do not overflow
+        levels, largest_size = np.array(self.levels, np.int64), max(map(len, self.given_tuples), default=1)
+        cards = [
+            prod(levels[list(columns)].tolist()) for columns in self.given_tuples
+        ]  # Python's numbers do not overflow
         if sum(cards) > MAX_CELLS:
             raise MemoryLimitError(
                 f"{len(cards)} tuples of up to {largest_size} columns have {sum(cards):,} cells; at most "
@@ -207,11 +209,11 @@ class TupleSpace(Space):
                 MAX_CELLS * 16,
             )
         strides = np.zeros((len(cards), largest_size), np.int64)
-        for row, columns in zip(strides, self.chosen, strict=True):
+        for row, columns in zip(strides, self.given_tuples, strict=True):
             row[: len(columns)] = np.append(np.cumprod(levels[list(columns)][:0:-1])[::-1], 1)
-        padded = [[*t, *[t[-1]] * (largest_size - len(t))] for t in self.chosen]
+        padded = [[*t, *[t[-1]] * (largest_size - len(t))] for t in self.given_tuples]
         tuples = np.array(padded, np.int32).reshape(-1, largest_size)
-        self._set(levels=levels, tuples=tuples, strides=strides, cards=np.array(cards, np.int64))
+        self._set_fields(levels=levels, tuples=tuples, strides=strides, cards=np.array(cards, np.int64))
 
     @property
     def order(self) -> int:
@@ -221,7 +223,7 @@ class TupleSpace(Space):
     @property
     def gamma(self) -> float:
         """AnJE's exponent, with which the columns of the tuples count once on average; compare `CellSpace`."""
-        return len(np.unique(self.tuples)) / max(1, sum(map(len, self.chosen)))
+        return len(np.unique(self.tuples)) / max(1, sum(map(len, self.given_tuples)))
 
     @property
     def has_parts(self) -> bool:
@@ -285,18 +287,20 @@ class SelectedCells:
         """Numbers of the selected cells of `parts`, ascending, as in the `TupleSpace` of `parts`."""
         return np.frombuffer(self.cell_bytes, np.int64)
 
-    def select(self, space: Space, seen: NDArray[np.int64]) -> NDArray[np.int64]:
+    def select(self, space: Space, seen_cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return those of the seen cells (S,) of the tuples, ascending, that count."""
         if self.parts == self.tuples:
-            return np.intersect1d(seen, self.cells, assume_unique=True)
-        part_space, codes = TupleSpace(space.levels, self.parts), space.codes_of(seen)
-        part_numbers, n_selected_parts = part_space.numbers, np.zeros(len(seen), np.int64)
+            return np.intersect1d(seen_cells, self.cells, assume_unique=True)
+        part_space, codes = TupleSpace(space.levels, self.parts), space.codes_of(seen_cells)
+        part_numbers, n_selected_parts = part_space.numbers, np.zeros(len(seen_cells), np.int64)
         for dropped in range(codes.shape[1]):
             part_of_tuples = np.array([part_numbers.get((*t[:dropped], *t[dropped + 1 :]), -1) for t in self.tuples])
-            part_of_cell = part_of_tuples[space.tuple_of(seen)]
+            part_of_cell = part_of_tuples[space.tuple_of(seen_cells)]
             cells = part_space.cells_at(part_of_cell, np.delete(codes, dropped, axis=1))
             n_selected_parts += (part_of_cell >= 0) & np.isin(cells, self.cells)
-        return seen[n_selected_parts == codes.shape[1]] if self.needs_all_parts else seen[n_selected_parts > 0]
+        return (
+            seen_cells[n_selected_parts == codes.shape[1]] if self.needs_all_parts else seen_cells[n_selected_parts > 0]
+        )
 
 
 def has_full_grid(space: Space, ordered_levels: NDArray[np.int64] | None) -> NDArray[np.bool_]:
@@ -310,7 +314,7 @@ def has_full_grid(space: Space, ordered_levels: NDArray[np.int64] | None) -> NDA
     return np.logical_and(np.logical_or.reduce(smooth, axis=1), space.cards <= MAX_GRID_CELLS)
 
 
-def add_grid_cells(space: Space, ordered_levels: NDArray[np.int64], seen: NDArray[np.int64]) -> NDArray[np.int64]:
+def add_grid_cells(space: Space, ordered_levels: NDArray[np.int64], seen_cells: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the seen cells (S,), ascending, and all other cells of tuples that `has_full_grid`, of ordered_levels
     (a,).
 
@@ -321,7 +325,7 @@ def add_grid_cells(space: Space, ordered_levels: NDArray[np.int64], seen: NDArra
         np.arange(first_cell, first_cell + n_cells)
         for first_cell, n_cells in zip(space.first[has_grid], space.cards[has_grid], strict=True)
     ]
-    return np.union1d(seen, np.concatenate(grids)) if grids else seen
+    return np.union1d(seen_cells, np.concatenate(grids)) if grids else seen_cells
 
 
 AnySpace = CellSpace | TupleSpace
@@ -330,8 +334,10 @@ Tuples = int | AllOrders | SelectedCells | tuple[tuple[int, ...], ...]
 
 
 def tuple_columns(levels: NDArray[np.int64], tuples: int | AllOrders) -> NDArray[np.intp]:
-    """Return the columns (a',) of tuples, of columns with these levels (a,): for `AllOrders` the informative ones, if
-    any.
+    """Return the columns (a',) that tuples are made of, by the columns' levels (a,); for `AllOrders` the informative
+    ones.
+
+    If no column is informative, all are returned.
     """
     informative = (
         informative_columns(levels, tuples.skip_missing) if isinstance(tuples, AllOrders) else np.empty(0, np.intp)
@@ -368,6 +374,6 @@ def space_of(levels: NDArray[np.int64], tuples: Tuples) -> AnySpace:
     return TupleSpace(levels, tuples.tuples if isinstance(tuples, SelectedCells) else tuples)
 
 
-def select_cells(tuples: Tuples, space: Space, seen: NDArray[np.int64]) -> NDArray[np.int64]:
+def select_cells(tuples: Tuples, space: Space, seen_cells: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return those of the seen cells (S,), ascending, that count: all but for `SelectedCells`."""
-    return tuples.select(space, seen) if isinstance(tuples, SelectedCells) else seen
+    return tuples.select(space, seen_cells) if isinstance(tuples, SelectedCells) else seen_cells

@@ -52,15 +52,15 @@ class DensityModel:
         return _both_classes(self.contributions(numbers, codes).sum(axis=0) + self.w[-1])
 
     def contributions(self, numbers: Floats, codes: NDArray[np.unsignedinteger]) -> Floats:
-        """Return w_d phi_d(x), (D, N, K)."""
+        """Return w_d phi_d(x), (D, N, K), of rows given by numbers (a_num, N) and codes (a_cat, N)."""
         phi = self.phi(numbers, codes).phi
         return (self.w[:-1, :, None] * phi).transpose(0, 2, 1)
 
     def pure_effects(self, numbers: Floats, codes: NDArray[np.unsignedinteger]) -> tuple[Floats, Floats]:
-        """Return the intercept (C,), and what each feature adds to rows less its mean over the training rows, (N, D,
-        C).
+        """Return the intercept (C,), and each feature's effect on rows less its mean over the training rows, (N, D, C).
 
-        Their means over the classes are 0; their sums over the features are the scores, up to a number per row.
+        numbers (a_num, N) and codes (a_cat, N) are the rows. Means of effects over the classes are 0; their sums over
+        the features are the scores, up to a number per row.
         """
         means = self._means()
         feature_effects = (self.contributions(numbers, codes) - means[:, None, :]).transpose(1, 0, 2)
@@ -104,13 +104,15 @@ class DensityModel:
 
 
 def parts_of(encoded: "Encoded") -> tuple[Floats, NDArray[np.unsignedinteger]]:
-    """Return the numeric columns (a_num, N) and the codes of the others (a_cat, N), each in the table's order."""
+    """Return an encoded table's numeric columns (a_num, N) and the codes of the others (a_cat, N), each in its
+    order.
+    """
     numbers = np.empty((0, encoded.n_rows)) if encoded.numbers is None else encoded.numbers
     return numbers, encoded.codes[categorical_columns(encoded)]
 
 
 def categorical_columns(encoded: "Encoded") -> NDArray[np.intp]:
-    """Return which columns (a_cat,) are not numeric."""
+    """Return the column numbers (a_cat,) of an encoded table's columns that are not numeric."""
     return np.setdiff1d(np.arange(encoded.n_columns), encoded.numeric)
 
 
@@ -122,11 +124,11 @@ def _variance(values: Floats, weights: Floats) -> float:
 
 
 def _both_classes(z: Floats) -> Floats:
-    """Return the scores (..., C) of both classes if they are one number, else as they are."""
+    """Return class scores (..., C) from z: (0, z) if z (..., 1) is the second class's lead, else z as it is."""
     return np.concatenate([np.zeros_like(z), z], axis=-1) if z.shape[-1] == 1 else z
 
 
 def _centred(z: Floats) -> Floats:
-    """Return scores (..., C) of all classes less their mean over the classes."""
+    """Return z (..., K), scores of all classes or the second's lead, as (..., C) less their mean over the classes."""
     z = _both_classes(z)
     return z - z.mean(axis=-1, keepdims=True)

@@ -89,8 +89,8 @@ class VoteGrid:
     per_unit: float
 
     @classmethod
-    def of(cls, grid: tuple[np.ndarray, ...], n_classes: int) -> "VoteGrid":
-        """Return the nodes of the kernels' tuple `grid`: numbers (M,) and sums (C, M)."""
+    def from_kernel_grid(cls, grid: tuple[np.ndarray, ...], n_classes: int) -> "VoteGrid":
+        """Return the nodes of the kernels' tuple `grid`: numbers (M,), and sums (C, M) of its n_classes classes."""
         if not grid:
             return cls(np.empty(0, np.int64), np.empty((n_classes, 0)), 0.0, 0.0)
         first_node, last_node, base, nodes, origin_and_scale, _ = grid
@@ -152,7 +152,7 @@ class DensityVotes:
         return np.log(self.silverman) + np.array([[-MAX_LOG_SHIFT], [MAX_LOG_SHIFT]])
 
     def spacing(self, log_h: Floats) -> NDArray[np.int64]:
-        """Return (D_num,) the grid of each column at these bandwidths, as a power of two."""
+        """Return (D_num,) the grid of each column at bandwidths exp(log_h), as a power of two."""
         return np.rint(self._octaves(log_h)).astype(np.int64)
 
     def rows(
@@ -167,6 +167,8 @@ class DensityVotes:
     ) -> VoteFeatures:
         """Return the features of other rows: (a_num, M) numbers and (a_cat, M) codes of all columns.
 
+        log_h (D_num,), gradient, spacing, previous and stop as in `DensityFeatures.training`.
+
         Raises:
             TableError: if a number is beyond MAX_ABS_NUMBER.
         """
@@ -175,10 +177,12 @@ class DensityVotes:
         no_own_vote = np.full(n_rows, -1, np.int32)
         xs = [(np.require(numbers[j], np.float64, ["C", "W"]), no_own_vote) for j in self.numeric]
         row_codes = [category_codes(codes[j], counts) for j, counts in zip(self.categorical, self.counts, strict=True)]
-        return self._fill(xs, row_codes, self._new_row_kinds(n_rows), log_h, gradient, spacing, previous, stop)
+        return self._compute_features(
+            xs, row_codes, self._non_voting_kinds(n_rows), log_h, gradient, spacing, previous, stop
+        )
 
     def curve(self, feature: int, x: Floats, log_h: float) -> VoteCurve:
-        """Return one numeric feature (0 .. D_num - 1) and the density of each class over x (M,)."""
+        """Return numeric feature 0 .. D_num - 1 and the density of each class over x (M,), at bandwidth exp(log_h)."""
         x = np.require(x, np.float64, ["C", "W"])
         column, h = self.columns[feature], float(np.exp(log_h))
         n_points, no_own_vote = len(x), np.full(len(x), -1, np.int32)
@@ -186,16 +190,16 @@ class DensityVotes:
             np.empty(shape) for shape in ((self.n_values, n_points), (0, 0), (self.n_classes, n_points))
         )
         column_sums = ColumnSums(column, x, no_own_vote, h, 0.0, phi, no_dphi, logs)
-        passes.fill_numeric([column_sums], self._new_row_kinds(n_points), self.smoothing, self.thin, self.n_jobs)
+        passes.fill_numeric([column_sums], self._non_voting_kinds(n_points), self.smoothing, self.thin, self.n_jobs)
         log_scale = log_h + 0.5 * np.log(2 * np.pi) + np.log(self.class_counts)
         return VoteCurve(x, phi, np.exp(logs - log_scale[:, None]))
 
     def nodes(self, log_h: Floats) -> list[VoteGrid]:
-        """Return the grid of each numeric feature (D_num,) at these bandwidths."""
+        """Return the grid of each numeric feature at bandwidths exp(log_h), (D_num,)."""
         vote_grids = []
         for d, (column, spacing) in enumerate(zip(self.columns, self.spacing(log_h), strict=True)):
-            sums = column.grid(self._delta(d, spacing)).sums(float(np.exp(log_h[d])))
-            vote_grids.append(VoteGrid.of(sums, self.n_classes))
+            sums = column.grid(self._grid_spacing(d, spacing)).sums(float(np.exp(log_h[d])))
+            vote_grids.append(VoteGrid.from_kernel_grid(sums, self.n_classes))
         return vote_grids
 
     def levels(self, feature: int) -> Floats:
@@ -205,10 +209,10 @@ class DensityVotes:
         counts = self.counts[feature]
         phi = np.empty((self.n_values, len(counts)))
         codes = np.arange(len(counts), dtype=np.int32)
-        passes.fill_categorical(codes, self._new_row_kinds(len(counts)), counts, self.smoothing, phi, 1)
+        passes.fill_categorical(codes, self._non_voting_kinds(len(counts)), counts, self.smoothing, phi, 1)
         return phi
 
-    def _fill(
+    def _compute_features(
         self,
         xs: list[tuple[Floats, NDArray[np.int32]]],
         codes: list[NDArray[np.int32]],
@@ -219,7 +223,11 @@ class DensityVotes:
         previous: VoteFeatures | None,
         stop: StopToken,
     ) -> VoteFeatures:
-        """Return the features of rows: numbers with the row's own vote, codes, and kinds of rows; see `rows`."""
+        """Return the features of M rows of these `kinds`; the arguments after `kinds` are those of `rows`.
+
+        xs: for each numeric feature the rows' numbers (M,), and where each is among the votes (-1: it has none); codes:
+        for each categorical feature the rows' codes (M,).
+        """
         log_h = np.array(log_h, np.float64)
         octaves = self._octaves(log_h)
         wanted_octaves = octaves if spacing is None else np.clip(spacing, np.ceil(octaves - 1), np.floor(octaves + 1))
@@ -234,7 +242,7 @@ class DensityVotes:
                 if previous.dphi is not None or not gradient:
                     phi[d] = previous.phi[d]
                     continue
-            h, delta = float(np.exp(log_h[d])), self._delta(d, grids[d])
+            h, delta = float(np.exp(log_h[d])), self._grid_spacing(d, grids[d])
             column_sums.append(ColumnSums(column, x, own_vote, h, delta, phi[d], dphi[d], no_logs))
         passes.fill_numeric(column_sums, kinds, self.smoothing, self.thin, self.n_jobs, stop)
         for d, (row_codes, counts) in enumerate(zip(codes, self.counts, strict=True), start=len(xs)):
@@ -244,25 +252,29 @@ class DensityVotes:
                 phi[d] = previous.phi[d]
         return VoteFeatures(phi, dphi if gradient else None, log_h, grids)
 
-    def _delta(self, d: int, spacing: np.int64) -> float:
+    def _grid_spacing(self, d: int, spacing: np.int64) -> float:
         return float(self.silverman[d] * 2.0**spacing / NODES_PER_BANDWIDTH)
 
     def _octaves(self, log_h: Floats) -> Floats:
         return (np.asarray(log_h) - np.log(self.silverman)) / np.log(2.0)
 
-    def _new_row_kinds(self, n_rows: int) -> RowKinds:
-        return new_row_kinds(n_rows, self.class_counts, self.n_features)
+    def _non_voting_kinds(self, n_rows: int) -> RowKinds:
+        return non_voting_kinds(n_rows, self.class_counts, self.n_features)
 
 
-def new_row_kinds(n_rows: int, class_counts: Floats, n_features: int) -> RowKinds:
-    """Return the single kind of rows that withdraw nothing; class_counts (C,) are weights of training rows."""
+def non_voting_kinds(n_rows: int, class_counts: Floats, n_features: int) -> RowKinds:
+    """Return the single kind of n_rows rows that withdraw nothing.
+
+    class_counts: (C,) weights of training rows; n_features: D.
+    """
     return RowKinds(np.zeros(n_rows, np.int32), _kind_arrays(np.array([-1]), np.zeros(1), class_counts, n_features))
 
 
 def training_row_kinds(y: NDArray[np.int32], weights: Floats, class_counts: Floats, n_features: int) -> RowKinds:
     """Return the kinds of training rows, y and weights (N,), that are left out of their own sums.
 
-    Rows of one class that withdraw the same are of one kind; mostly there are C kinds.
+    class_counts: (C,) sums of weights; n_features: D. Rows of one class that withdraw the same are of one kind; mostly
+    there are C kinds.
     """
     amounts, amount = np.unique(np.minimum(1.0, weights), return_inverse=True)
     classes = len(class_counts)
@@ -274,7 +286,11 @@ def training_row_kinds(y: NDArray[np.int32], weights: Floats, class_counts: Floa
 def _kind_arrays(
     classes: NDArray[np.int64], own_votes: Floats, class_counts: Floats, n_features: int
 ) -> tuple[NDArray[np.int64], Floats, Floats, Floats, Floats]:
-    """Return class, withdrawn vote, remaining class counts, bias and prior of each kind of rows."""
+    """Return class, withdrawn vote, remaining class counts, bias and prior of each kind of rows, as in
+    kernels/ratios.py.
+
+    classes, own_votes: (kinds,) class (-1: none) and withdrawn vote; class_counts: (C,) sums of weights; n_features: D.
+    """
     vote_share = 1.0 - 1.0 / n_features
     is_own_class = classes[:, None] == np.arange(len(class_counts))
     totals = np.maximum(0.0, class_counts - is_own_class * own_votes[:, None])

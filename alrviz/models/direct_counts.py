@@ -33,7 +33,7 @@ _TUPLES_PER_TASK = 2_048
 def index_rows(
     space: S, codes: Codes, live_rows: NDArray[np.intp], n_jobs: int = 1, stop: StopToken = NEVER
 ) -> CellIndex[S]:
-    """Return the index of the cells that the rows live_rows of codes (a, N) lie in."""
+    """Return the index of the cells of `space` that the rows live_rows of codes (a, N) lie in."""
     is_marked = space.cards <= max_marked_cells(len(live_rows))
     marked_tuples = np.flatnonzero(is_marked)
     pieces = [
@@ -51,12 +51,12 @@ def sum_by_cell(
     n_jobs: int = 1,
     stop: StopToken = NEVER,
 ) -> Floats:
-    """Return (S, C) the sums over the rows of codes (a, N) that lie in each seen cell.
+    """Return (S, C) the sums over the rows of codes (a, N) that lie in each seen cell of `index`.
 
     `row_values` are pairs: classes (N,), and the number (N,) that each row adds at its class.
     """
     space, n = index.space, codes.shape[1]
-    sums = np.zeros((len(index.local), n_classes))
+    sums = np.zeros((len(index.local_cells), n_classes))
 
     def sum_part(task_number: int) -> None:
         task = slice(task_number * _TUPLES_PER_TASK, min(space.n_tuples, (task_number + 1) * _TUPLES_PER_TASK))
@@ -89,7 +89,7 @@ def count_directly(
 ) -> Tables:
     """Return the tables of the cells of `index`, which has all cells of rows with positive weight.
 
-    codes (a, N), y and weights (N,).
+    codes (a, N), y and weights (N,) are the training rows, of n_classes classes; smoothing: m of the tables.
     """
     space, counts = index.space, sum_by_cell(index, codes, [(y, weights)], n_classes, n_jobs, stop)
     class_counts = np.bincount(y, weights, minlength=n_classes).astype(np.float64)
@@ -101,7 +101,7 @@ def count_directly(
         tuple_counts = np.stack(tuple_counts_by_class, axis=1).astype(np.float64, copy=False)
     return Tables(
         space=space,
-        seen=index.seen,
+        seen_cells=index.seen_cells,
         counts=counts,
         class_counts=class_counts,
         tuple_counts=tuple_counts,

@@ -54,7 +54,7 @@ class Effects:
     Attributes:
         space: the model's tuples and all their subtuples, small ones first; each column has one more level, "no level".
         index: of their cells.
-        raw: (S, C) what the model adds in each cell, before moves; 0 in tuples that the model does not have.
+        raw_effects: (S, C) what the model adds in each cell, before moves; 0 in tuples that the model does not have.
         f: (S, C) pure effects; their mean over the classes is 0.
         rows: (S,) the weight of the rows in each cell.
         intercept: (C,).
@@ -64,7 +64,7 @@ class Effects:
 
     space: AnySpace
     index: CellIndex[AnySpace]
-    raw: Floats
+    raw_effects: Floats
     f: Floats
     rows: Floats
     intercept: Floats
@@ -96,7 +96,7 @@ class Effects:
         """Return the places of tuple t's cells in `f`."""
         return slice(int(self.index.begin[t]), int(self.index.begin[t + 1]))
 
-    def of_rows(self, codes: Codes, tuples: Sequence[int] | None = None) -> Floats:
+    def row_effects(self, codes: Codes, tuples: Sequence[int] | None = None) -> Floats:
         """Return what each tuple adds, (N, T, C), to rows of codes (a, N); with the intercept they sum to the scores.
 
         `tuples`: only these, in this order.
@@ -122,10 +122,11 @@ class Effects:
     ) -> None:  # fmt: skip
         """Call see(rows, effects (R, T, C), part) for chunks of the rows of codes (a, N).
 
-        Chunks of one of the `parts(N)` parts come one after another, parts on several threads.
+        tuples: numbers of the tuples whose effects are computed; None for all. Chunks of one of the `parts(N)` parts
+        come one after another, parts on several threads.
         """
         codes, n, tuple_numbers = as_kernel_codes(codes), codes.shape[1], self._tuple_numbers(tuples)
-        chunk_rows, n_parts = self._chunk, self.parts(n)
+        chunk_rows, n_parts = self._chunk_rows, self.parts(n)
 
         def visit_part(part: int) -> None:
             part_end = n * (part + 1) // n_parts
@@ -137,15 +138,17 @@ class Effects:
         run_parts(visit_part, n_parts, resolve_jobs(n_jobs))
 
     def parts(self, n: int) -> int:
-        """Return the number of parts in which n rows are visited, whatever the number of threads; each has its own
-        sums.
+        """Return the number of parts in which `visit` takes n rows, each with its own sums; it does not depend on
+        threads.
         """
-        return min(_MAX_PARTS, -(-n // self._chunk))
+        return min(_MAX_PARTS, -(-n // self._chunk_rows))
 
     def scores(
         self, codes: Codes, tuples: Sequence[int] | None = None, n_jobs: int | None = None, stop: StopToken = NEVER
     ) -> Floats:
-        """Return the centred scores (N, C) of rows of codes (a, N), or what some `tuples` add to them."""
+        """Return the centred scores (N, C) of rows of codes (a, N), or with `tuples` the sums of these tuples' effects
+        alone.
+        """
         score_sums = np.empty((codes.shape[1], self.f.shape[1]))
 
         def add(rows: slice, effects: Floats, part: int) -> None:
@@ -174,14 +177,14 @@ class Effects:
         return sums
 
     @property
-    def _chunk(self) -> int:
+    def _chunk_rows(self) -> int:
         return max(16, _NUMBERS_PER_CHUNK // max(1, self.n_tuples * self.f.shape[1]))
 
     def _tuple_numbers(self, tuples: Sequence[int] | None) -> NDArray[np.int64]:
         return np.arange(self.n_tuples) if tuples is None else np.array(tuples, np.int64)
 
     def _effects(self, codes: Codes, tuple_numbers: NDArray[np.int64], rows: slice) -> Floats:
-        """Return the effects (R, T, C) of some tuples on a slice of the rows."""
+        """Return the effects (R, T, C) of tuples `tuple_numbers` (T,) on a slice of the rows of codes (a, N)."""
         out = np.empty((rows.stop - rows.start, len(tuple_numbers), self.f.shape[1]))
         cell_rows = self.index.locate(codes, rows.start, rows.stop)
         kernels.row_effects(
@@ -197,11 +200,13 @@ def purify(model: LinearModel, encoded: Encoded, n_jobs: int | None = None, stop
     space = with_parts(model.space)
     live_rows = np.flatnonzero(encoded.weights > 0)
     codes = as_kernel_codes(encoded.codes)
-    seen = index_cells(space, [(np.array([t]), live_rows) for t in range(space.n_tuples)], codes, jobs, stop).seen
+    seen_cells = index_cells(
+        space, [(np.array([t]), live_rows) for t in range(space.n_tuples)], codes, jobs, stop
+    ).seen_cells
     model_cells = _model_cells(model, space)
-    index = CellIndex.of_seen(space, np.union1d(seen, model_cells))
+    index = CellIndex.from_cells(space, np.union1d(seen_cells, model_cells))
     row_weights = _row_weights(index, codes[:, live_rows], encoded.weights[live_rows], stop)
-    return _purified(model, index, model_cells, row_weights, encoded.total, jobs, stop)
+    return _pure_effects(model, index, model_cells, row_weights, encoded.total, jobs, stop)
 
 
 def purify_by_counts(model: LinearModel, tables: Tables, n_jobs: int | None = None, stop: StopToken = NEVER) -> Effects:
@@ -213,21 +218,24 @@ def purify_by_counts(model: LinearModel, tables: Tables, n_jobs: int | None = No
     space = with_parts(model.space)
     model_cells = _model_cells(model, space)
     cells, row_weights = _with_parts_counted(space, model_cells, tables.counts.sum(axis=1), stop)
-    index = CellIndex.of_seen(space, cells)
-    return _purified(
+    index = CellIndex.from_cells(space, cells)
+    return _pure_effects(
         model, index, model_cells, row_weights, float(tables.class_counts.sum()), resolve_jobs(n_jobs), stop
     )
 
 
-def _purified(
+def _pure_effects(
     model: LinearModel, index: CellIndex[AnySpace], model_cells: NDArray[np.int64], cell_weights: Floats,
     total_weight: float, jobs: int, stop: StopToken,
 ) -> Effects:  # fmt: skip
-    """Return the effects of a model with these cells, under rows that weigh so much, (S,), in each cell."""
+    """Return the pure effects of a model, under rows that weigh cell_weights (S,) in the cells of `index`.
+
+    model_cells: (S_m,) the model's cells, as `index.space` numbers them; total_weight: of all rows; jobs: threads.
+    """
     space = index.space
     raw, defaults = _raw_effects(model, index, model_cells)
     weights = cell_weights / total_weight
-    slices = Slices.of(index)
+    slices = Slices.from_index(index)
     subtuples, first_slice, slice_weights = slices.subtuples, slices.first_slice, slices.sums(weights)
     f, moves, residual_means = raw.copy(), np.zeros((len(slice_weights), model.n_classes)), np.zeros(space.n_tuples)
     sizes = space.sizes
@@ -250,7 +258,7 @@ def _purified(
                     intercept = intercept + tuple_moves[0]
                 else:
                     f[index.begin[subtuples[t, j]] : index.begin[subtuples[t, j] + 1]] += tuple_moves
-    model_positions = np.searchsorted(index.seen, model_cells)
+    model_positions = np.searchsorted(index.seen_cells, model_cells)
     return Effects(
         space, index, raw, f, cell_weights, intercept, residual_means, model_positions, defaults, moves, slices
     )
@@ -295,8 +303,8 @@ def _with_parts_counted(
 
 def _model_cells(model: LinearModel, space: AnySpace) -> NDArray[np.int64]:
     """Return the model's cells in its order, as `space` numbers them."""
-    tuple_numbers = _tuple_numbers(model, space)[model.space.tuple_of(model.seen)]
-    return space.cells_at(tuple_numbers, model.space.codes_of(model.seen)[:, : space.strides.shape[1]])
+    tuple_numbers = _tuple_numbers(model, space)[model.space.tuple_of(model.seen_cells)]
+    return space.cells_at(tuple_numbers, model.space.codes_of(model.seen_cells)[:, : space.strides.shape[1]])
 
 
 def _raw_effects(
@@ -312,17 +320,17 @@ def _raw_effects(
     defaults = np.zeros((2 * n_tuples, model.n_classes))
     unseen_table = cell_table(2 * n_model_tuples, n_model_tuples, model.n_classes, model.unseen)
     defaults[np.append(tuple_numbers, n_tuples + tuple_numbers)] = unseen_table
-    tuples, codes = space.tuple_of(index.seen), space.codes_of(index.seen)
+    tuples, codes = space.tuple_of(index.seen_cells), space.codes_of(index.seen_cells)
     is_absent = (codes >= (space.levels - 1)[space.tuples[tuples]]).any(axis=1)
     raw = defaults[tuples + n_tuples * is_absent]
-    raw[np.searchsorted(index.seen, model_cells)] = model.phi
+    raw[np.searchsorted(index.seen_cells, model_cells)] = model.phi
     return raw - raw.mean(axis=1, keepdims=True), defaults - defaults.mean(axis=1, keepdims=True)
 
 
 def _row_weights(index: CellIndex[AnySpace], codes: Codes, weights: Floats, stop: StopToken) -> Floats:
-    """Return (S,) the weight of the rows in each cell."""
+    """Return (S,) the sum of the weights (N,) of the rows of codes (a, N) in each cell of `index`."""
     codes, n, n_tuples = as_kernel_codes(codes), codes.shape[1], index.space.n_tuples
-    rows = np.zeros(len(index.local))
+    rows = np.zeros(len(index.local_cells))
     chunk_rows = max(16, _NUMBERS_PER_CHUNK // max(1, n_tuples))
     for begin in range(0, n, chunk_rows):
         stop.check()
@@ -338,14 +346,14 @@ def warm_effects(wide: bool = False) -> None:
     rows = Encoded(codes, np.array([0, 1, 1, 0], np.int32), np.ones(4), np.array([2, 2]), np.arange(2), ("a", "b"))
     space = CellSpace(rows.levels, 2)
     cover, _ = cover_rows(plan_cover(codes, space), space, [codes], np.ones(4, bool))
-    pure_effects = purify(LinearModel(space, cover.index.seen, np.eye(4, 2), np.zeros(2)), rows, 1)
+    pure_effects = purify(LinearModel(space, cover.index.seen_cells, np.eye(4, 2), np.zeros(2)), rows, 1)
     pure_effects.importance(rows, 1)
-    effects, sums = pure_effects.of_rows(codes), np.zeros((pure_effects.n_tuples + 1, 2))
+    effects, sums = pure_effects.row_effects(codes), np.zeros((pure_effects.n_tuples + 1, 2))
     kernels.losses_without(effects, pure_effects.scores(codes), rows.y, rows.weights, sums)
     kernels.losses_of_first_tuples(
         effects, pure_effects.intercept, rows.y, rows.weights, np.arange(1, pure_effects.n_tuples + 1), sums
     )
-    slices = Slices.of(pure_effects.index)
+    slices = Slices.from_index(pure_effects.index)
     ones = np.ones_like(pure_effects.f)
     kernels.fit_margins(2, 2, ones, ones > 0, pure_effects.index.begin, slices.slices, slices.first_slice, 1e-7, 1)
     start, _, end = slices.first_slice[2, :3]

@@ -46,12 +46,12 @@ class CellIndex(Generic[S]):
     Attributes:
         space: the cell space.
         begin: (T + 1,) int64, where each tuple's seen cells begin.
-        local: (S,) int64, the seen cells, each counted within its tuple, ascending.
+        local_cells: (S,) int64, the seen cells, each counted within its tuple, ascending.
     """
 
     space: S
     begin: NDArray[np.int64]
-    local: NDArray[np.int64]
+    local_cells: NDArray[np.int64]
     start: NDArray[np.int64]
     mask: NDArray[np.int64]
     shift: NDArray[np.int64]
@@ -59,8 +59,11 @@ class CellIndex(Generic[S]):
     slot_cells: NDArray[np.int64]
 
     @classmethod
-    def of(cls, space: S, begin: NDArray[np.int64], local: NDArray[np.int64]) -> "CellIndex[S]":
-        """Index the seen cells `local` (S,); those of tuple t are local[begin[t] : begin[t + 1]]."""
+    def from_local_cells(cls, space: S, begin: NDArray[np.int64], local: NDArray[np.int64]) -> "CellIndex[S]":
+        """Index the seen cells of `space`, each counted within its tuple.
+
+        Tuple t's cells are local[begin[t] : begin[t + 1]], of local (S,).
+        """
         n_cells = np.diff(begin)
         is_dense = space.cards <= _MAX_SLOTS_PER_CELL * n_cells + 64
         n_slots = 2 ** np.ceil(np.log2(np.maximum(2 * n_cells, 2))).astype(np.int64)
@@ -76,23 +79,27 @@ class CellIndex(Generic[S]):
         return index
 
     @classmethod
-    def of_seen(cls, space: S, seen: NDArray[np.int64]) -> "CellIndex[S]":
-        """Index the cells numbered `seen` (S,) in the cell space, ascending."""
-        begin = np.searchsorted(seen, np.append(space.first, space.n_cells))
-        return cls.of(space, begin, seen - np.repeat(space.first, np.diff(begin)))
+    def from_cells(cls, space: S, seen_cells: NDArray[np.int64]) -> "CellIndex[S]":
+        """Index the cells numbered `seen_cells` (S,) in the cell space, ascending."""
+        begin = np.searchsorted(seen_cells, np.append(space.first, space.n_cells))
+        return cls.from_local_cells(space, begin, seen_cells - np.repeat(space.first, np.diff(begin)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).of, (self.space, self.begin, self.local)  # filling slots is faster than sending them
+        return type(self).from_local_cells, (
+            self.space,
+            self.begin,
+            self.local_cells,
+        )  # filling slots is faster than sending them
 
     @property
     def n_rows(self) -> int:
         """Number of rows of the cell table, 2T + S."""
-        return 2 * self.space.n_tuples + len(self.local)
+        return 2 * self.space.n_tuples + len(self.local_cells)
 
     @property
-    def seen(self) -> NDArray[np.int64]:
+    def seen_cells(self) -> NDArray[np.int64]:
         """(S,) the seen cells as the cell space numbers them, ascending."""
-        return self.local + np.repeat(self.space.first, np.diff(self.begin))
+        return self.local_cells + np.repeat(self.space.first, np.diff(self.begin))
 
     def locate(self, codes: Codes, begin: int, end: int) -> NDArray[np.uint32]:
         """Return (end - begin, T): the row of the cell table that rows begin..end of the codes have in each tuple."""
@@ -101,7 +108,9 @@ class CellIndex(Generic[S]):
         return out
 
     def score(self, codes: Codes, cells: Floats, bias: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
-        """Return the scores (N, C) of codes (a, N) by looking up `cells` (2T + S, C) tuple by tuple."""
+        """Return the scores (N, C) of codes (a, N): bias (C,) plus the rows of `cells` (2T + S, C) looked up tuple by
+        tuple.
+        """
         n = codes.shape[1]
         z = np.empty((n, len(bias)))
         chunk = max(16, _LOOKUPS_PER_CALL // max(1, self.space.n_tuples))
@@ -120,19 +129,21 @@ class CellIndex(Generic[S]):
         """Return the links from joint values of `blocks`, found in the codes (a, N), to the cell table."""
         inner_pieces = [(inner.tuples, examples) for block, values in zip(blocks, joined.inner, strict=True)
                         for inner, (_, examples) in zip(block.inner, values, strict=True)]  # fmt: skip
-        inner_blocks = Blocks(*self._link(codes, [((), *piece) for piece in inner_pieces], n_jobs, stop), self.n_rows)
+        inner_blocks = Blocks(
+            *self._link_pieces(codes, [((), *piece) for piece in inner_pieces], n_jobs, stop), self.n_rows
+        )
         inner_rows = iter((inner_blocks.first[:-1] + self.n_rows).tolist())
         pieces = [
-            ([next(inner_rows) + key for key, _ in values], block.direct, examples)
+            ([next(inner_rows) + key for key, _ in values], block.direct_tuples, examples)
             for block, examples, values in zip(blocks, joined.examples, joined.inner, strict=True)
         ]
         rows = self.n_rows + inner_blocks.n_joint
-        return Blocks(*self._link(codes, pieces, n_jobs, stop), rows, inner_blocks if inner_pieces else None)
+        return Blocks(*self._link_pieces(codes, pieces, n_jobs, stop), rows, inner_blocks if inner_pieces else None)
 
-    def _link(
+    def _link_pieces(
         self, codes: Codes, pieces: Sequence[_Piece], n_jobs: int, stop: StopToken
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-        """Return where the joint values and the links of each piece begin, and the links."""
+        """Return where the joint values and the links of each of `pieces` begin, and the links; codes (a, N)."""
         n_joint_values = np.array([len(examples) for _, _, examples in pieces], np.int64)
         links_per_value = np.array([len(known) + len(tuples) for known, tuples, _ in pieces], np.int64)
         first_value, first_link = (
@@ -174,7 +185,7 @@ def max_marked_cells(n_rows: int) -> int:
 def _distinct_cells(
     space: Space, tuples: NDArray[np.int64], codes: Codes, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many cells `rows` have in each of `tuples`, and the cells, tuple by tuple, ascending.
+    """Return how many cells `rows` of codes (a, N) have in each of `tuples`, and the cells, tuple by tuple, ascending.
 
     Cells are marked where the possible ones are not many times the rows, else sorted.
     """
@@ -202,7 +213,7 @@ def index_cells(
     n_jobs: int = 1,
     stop: StopToken = NEVER,
 ) -> CellIndex[S]:
-    """Return the index of the cells that rows, codes (a, N), lie in.
+    """Return the index of the cells of `space` that rows, codes (a, N), lie in.
 
     `pieces` contain each tuple once: pairs of tuples and rows that show all joint values of their columns.
     """
@@ -221,14 +232,14 @@ def index_cells(
     for (tuples, _), (counts, cells) in zip(pieces, cells_of_pieces, strict=True):
         positions = np.repeat(begin[tuples] - np.cumsum(counts) + counts, counts) + np.arange(len(cells))
         local[positions] = cells
-    return CellIndex.of(space, begin, local)
+    return CellIndex.from_local_cells(space, begin, local)
 
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
     """phi (T, C) of the cells of each tuple that no training row has.
 
-    `known_only`: a row without a level in one of the columns (a skipped missing value) still gets 0.
+    With `known_only`, a row without a level in one of the columns (a skipped missing value) still gets 0.
     """
 
     phi: Floats
@@ -236,7 +247,9 @@ class Unseen:
 
 
 def cell_table(n_rows: int, n_tuples: int, padded: int, unseen: Unseen | None) -> Floats:
-    """Return a cell table (2T + S, W) with phi of unseen cells, and 0 for the seen ones."""
+    """Return a cell table (2T + S, W) of n_rows rows with `padded` numbers each: phi of unseen cells, 0 for the seen
+    ones.
+    """
     table = zeros(n_rows, padded)
     if unseen is not None:
         classes = unseen.phi.shape[1]

@@ -46,7 +46,7 @@ class JointValues:
 def number_joint_values(
     blocks: Sequence[Block], codes: Codes, levels: NDArray[np.int64], n_jobs: int = 1, stop: StopToken = NEVER
 ) -> JointValues:
-    """Number the joint values of each block that occur in codes (a, N)."""
+    """Number the joint values of each block that occur in codes (a, N); levels (a,) of the columns."""
     n = codes.shape[1]
     keys = np.empty((len(blocks), n), np.uint16)
     wide_keys: dict[int, NDArray[np.int32]] = {}
@@ -60,8 +60,8 @@ def number_joint_values(
         inner_values = []
         for block in blocks[b].inner:
             inner_columns = [codes[c][examples[b]] for c in block.columns]
-            inner_key, first_rows = join_columns(inner_columns, levels[block.columns], None, stop)
-            inner_values.append((inner_key, examples[b][first_rows]))
+            inner_key, inner_examples = join_columns(inner_columns, levels[block.columns], None, stop)
+            inner_values.append((inner_key, examples[b][inner_examples]))
         inner[b] = tuple(inner_values)
         if len(examples[b]) > 2**16:
             wide_keys[b] = key
@@ -86,7 +86,7 @@ def join_columns(
     found.
     """
     n = len(columns[0])
-    key, first_rows = np.zeros(n, np.int32), np.empty(n, np.int64)
+    key, examples = np.zeros(n, np.int32), np.empty(n, np.int64)
     slots, n_values = np.empty(0, np.int32), min(n, 1)
     max_slots = min(_MAX_SLOTS, _SLOTS_PER_ROW * n)
     for column, n_levels in zip(columns, levels.tolist(), strict=True):
@@ -95,16 +95,16 @@ def join_columns(
         if n_possible <= max_slots:
             if len(slots) < n_possible:
                 slots = np.full(min(max_slots, 4 * n_possible), -1, np.int32)
-            n_values = kernels.join(key, n_values, column, n_levels, slots, first_rows)
+            n_values = kernels.join(key, n_values, column, n_levels, slots, examples)
         else:
             n_hash_slots = 1 << max(4, (2 * n).bit_length())
             hash_slots = np.full(n_hash_slots, -1, np.int32)
             n_values = kernels.join_hashed(
-                key, column, n_levels, np.empty(n_hash_slots, np.int64), hash_slots, first_rows
+                key, column, n_levels, np.empty(n_hash_slots, np.int64), hash_slots, examples
             )
         if max_values is not None and n_values > max_values:
             break
-    return key, first_rows[:n_values].copy()
+    return key, examples[:n_values].copy()
 
 
 def merge_repeats(
@@ -117,13 +117,14 @@ def merge_repeats(
 ) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int32], Floats]:
     """Return codes (a, N), y and weights with equal rows of one class merged, in the order of their first occurrence.
 
-    They are returned unchanged if at most a fifth of the rows repeat; the search ends at the column that shows it.
+    levels (a,) of the columns; n_classes: C. The rows are returned unchanged if at most a fifth of them repeat; the
+    search ends at the column that shows it.
     """
     n = len(y)
     n_levels = np.append(levels, n_classes - 1)
     labels = y.astype(codes.dtype if n_classes <= 2**16 else np.uint32)
-    key, first_rows = join_columns([*codes, labels], n_levels, int((1 - MIN_REPEATED_SHARE) * n), stop)
-    if len(first_rows) >= (1 - MIN_REPEATED_SHARE) * n:
+    key, examples = join_columns([*codes, labels], n_levels, int((1 - MIN_REPEATED_SHARE) * n), stop)
+    if len(examples) >= (1 - MIN_REPEATED_SHARE) * n:
         return codes, y, weights
-    merged = np.bincount(key, weights, minlength=len(first_rows)).astype(np.float64, copy=False)
-    return np.ascontiguousarray(codes[:, first_rows]), y[first_rows], merged
+    merged = np.bincount(key, weights, minlength=len(examples)).astype(np.float64, copy=False)
+    return np.ascontiguousarray(codes[:, examples]), y[examples], merged

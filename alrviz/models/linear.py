@@ -38,7 +38,7 @@ class LinearModel(FieldsInPickles):
 
     Attributes:
         space: the cell space.
-        seen: (S,) cells with their own phi.
+        seen_cells: (S,) cells with their own phi.
         phi: (S, C).
         bias: (C,) b.
         unseen: phi of all other cells, or None for 0.
@@ -46,7 +46,7 @@ class LinearModel(FieldsInPickles):
     """
 
     space: AnySpace
-    seen: NDArray[np.int64]
+    seen_cells: NDArray[np.int64]
     phi: Floats
     bias: Floats
     unseen: Unseen | None = None
@@ -55,7 +55,7 @@ class LinearModel(FieldsInPickles):
     _lookups_so_far = 0  # of rows in tuples, in all calls
 
     def __repr__(self) -> str:
-        return f"<LinearModel of order {self.space.order}: {len(self.seen):,} cells x {self.n_classes} classes>"
+        return f"<LinearModel of order {self.space.order}: {len(self.seen_cells):,} cells x {self.n_classes} classes>"
 
     @property
     def n_classes(self) -> int:
@@ -70,8 +70,8 @@ class LinearModel(FieldsInPickles):
         codes, jobs = as_kernel_codes(codes), resolve_jobs(n_jobs)
         bias = np.require(self.bias, np.float64, ["C", "W"])
         if self._needs_table(codes, jobs, stop):
-            return self._table.scores(codes, bias, jobs, stop)
-        index, cells = self._lookup
+            return self._score_table.scores(codes, bias, jobs, stop)
+        index, cells = self._index_and_cells
         return index.score(codes, cells, bias, jobs, stop)
 
     def scores_of(self, encoded: "Encoded") -> Floats:
@@ -79,20 +79,23 @@ class LinearModel(FieldsInPickles):
         return self.scores(encoded.codes)
 
     @cached_property
-    def _lookup(self) -> tuple[CellIndex[AnySpace], Floats]:
+    def _index_and_cells(self) -> tuple[CellIndex[AnySpace], Floats]:
         """The index of the seen cells, and the cell table (2T + S, C)."""
-        index = CellIndex.of_seen(self.space, self.seen)
+        index = CellIndex.from_cells(self.space, self.seen_cells)
         cells = cell_table(index.n_rows, self.space.n_tuples, self.n_classes, self.unseen)
         cells[2 * self.space.n_tuples :] = self.phi
         return index, cells
 
     @cached_property
-    def _table(self) -> ScoreTable:
+    def _score_table(self) -> ScoreTable:
         assert self.blocks is not None
-        return ScoreTable(*self._lookup, self.blocks)
+        return ScoreTable(*self._index_and_cells, self.blocks)
 
     def _needs_table(self, codes: NDArray[np.unsignedinteger], jobs: int, stop: StopToken) -> bool:
-        """Return whether a score table is faster for these rows, given those scored so far; plan its blocks if so."""
+        """Return whether a score table is faster for codes (a, N), given the rows scored so far; plan its blocks if so.
+
+        jobs: threads for planning.
+        """
         rows, tuples = codes.shape[1], self.space.n_tuples
         self._lookups_so_far += rows * tuples
         min_lookups = _MIN_UNPLANNED_LOOKUPS if self.blocks is None else _MIN_PLANNED_LOOKUPS

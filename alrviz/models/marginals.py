@@ -57,7 +57,7 @@ class Tree(NamedTuple):
     rows: Ints
 
     @classmethod
-    def of(cls, structure: Structure, space: TupleSpace, table_cells: Ints) -> "Tree":
+    def from_structure(cls, structure: Structure, space: TupleSpace, table_cells: Ints) -> "Tree":
         """Return the tree of a structure with the tuples `space`; table_cells are the cells of its whole tables."""
         levels, a = space.levels, len(space.levels)
         parent = np.array([parents[0] if parents else -1 for parents in structure.parents], np.int64)
@@ -112,7 +112,7 @@ class Parts:
         return len(self.roots)
 
     @classmethod
-    def of_rows(cls, tree: Tree, codes: NDArray[np.unsignedinteger], stop: StopToken = NEVER) -> "Parts":
+    def from_rows(cls, tree: Tree, codes: NDArray[np.unsignedinteger], stop: StopToken = NEVER) -> "Parts":
         """Return the parts of rows of codes (a, N); a code >= levels[column] is missing.
 
         Raises:
@@ -161,13 +161,15 @@ class Parts:
         return sums
 
     def add_scores(self, sums: Floats, z: Floats) -> None:
-        """Add the sums of parts (P, C) to the scores (N, C or more) of their rows."""
+        """Add the sums of parts (P, C) to z (N, C or more), the scores of their rows."""
         kernels.add_to_rows(sums, self.part, self.rows, z)
 
     def slopes(
         self, residual: Floats, phi: Floats, level_log_p: Floats, n_jobs: int = 1, stop: StopToken = NEVER
     ) -> Floats:
         """Return the part of dF/dphi (S, C) that comes from parts, from residuals dF/dscore (N, C or more).
+
+        phi (S, C), and level_log_p (L, C): log p of each level given the class.
 
         Raises:
             Stopped: `stop` was called, between calls of a kernel.

@@ -49,30 +49,31 @@ class NetworkModel(FieldsInPickles):
         structure: parents of each column.
         space: the tuples, one for each column in the structure's order: its parents and itself.
         parents: the same tuples without the child; of a column without parents the column itself, with no seen cell.
-        seen, phi: (S,) seen cells of `space`, and (S, C) log p of their last level given the others.
+        seen_cells, phi: (S,) seen cells of `space`, and (S, C) log p of their last level given the others.
         parent_cells: (P,) seen cells of `parents`.
         unseen_log_p: (P, C) log p of a level that was never seen under these parents; NaN where the class has none.
         level_log_p: (sum of levels, C) log p of each level of each column given the class only.
         cards: (a,) levels of each column that training rows have.
         bias: (C,) log pi.
-        summed: whether columns without a level are summed out, in a structure of at most one parent each
+        sums_missing: whether columns without a level are summed out, in a structure of at most one parent each
             (models/marginals.py); else a column whose parent has no level uses level_log_p.
     """
 
     structure: Structure
     space: TupleSpace
     parents: TupleSpace
-    seen: NDArray[np.int64]
+    seen_cells: NDArray[np.int64]
     phi: Floats
     parent_cells: NDArray[np.int64]
     unseen_log_p: Floats
     level_log_p: Floats
     cards: Floats
     bias: Floats
-    summed: bool = False
+    sums_missing: bool = False
 
     def __repr__(self) -> str:
-        return f"<NetworkModel of {self.space.n_tuples} columns: {len(self.seen):,} cells x {self.n_classes} classes>"
+        n_cells = len(self.seen_cells)
+        return f"<NetworkModel of {self.space.n_tuples} columns: {n_cells:,} cells x {self.n_classes} classes>"
 
     @property
     def n_classes(self) -> int:
@@ -83,13 +84,13 @@ class NetworkModel(FieldsInPickles):
         """Return the class scores (N, C) of codes (a, N); a code >= levels[column] is no level."""
         codes = as_kernel_codes(codes)
         z = self.table_scores(codes, n_jobs, stop)
-        if not self.summed:
+        if not self.sums_missing:
             return z
-        tree, n, chunk_rows = self.tree, codes.shape[1], self._chunk
+        tree, n, chunk_rows = self.tree, codes.shape[1], self._chunk_rows
 
         def score_chunk(k: int) -> None:
             begin, end = k * chunk_rows, min(n, (k + 1) * chunk_rows)
-            parts = Parts.of_rows(tree, codes[:, begin:end], stop)
+            parts = Parts.from_rows(tree, codes[:, begin:end], stop)
             parts.add_scores(parts.log_sums(self.phi, self.level_log_p, 1, stop), z[begin:end])
 
         run_parts(score_chunk, -(-n // chunk_rows), resolve_jobs(n_jobs))
@@ -98,7 +99,9 @@ class NetworkModel(FieldsInPickles):
     def table_scores(
         self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER
     ) -> Floats:
-        """Return (N, C) the part of `scores` that needs no sum: bias, and columns with levels under known parents."""
+        """Return (N, C) the part of the scores of codes (a, N) that needs no sum: bias, and levels under known
+        parents.
+        """
         return self._scores(codes, self.bias, slice(None), n_jobs, stop)
 
     def scores_of(self, encoded: "Encoded") -> Floats:
@@ -106,7 +109,8 @@ class NetworkModel(FieldsInPickles):
         return self.scores(encoded.codes)
 
     def contributions(self, codes: NDArray[np.unsignedinteger]) -> Floats:
-        """Return what each tuple adds to each class score, (N, T, C); with `bias` they sum to the scores.
+        """Return what each tuple adds to each class score of codes (a, N), (N, T, C); with `bias` they sum to the
+        scores.
 
         A sum over missing columns is attributed to the tuple of the missing column nearest to the root.
         """
@@ -114,8 +118,8 @@ class NetworkModel(FieldsInPickles):
         added_scores = np.empty((codes.shape[1], self.space.n_tuples, self.n_classes))
         for t in range(self.space.n_tuples):
             added_scores[:, t] = self._scores(codes, no_bias, slice(t, t + 1), 1, NEVER)
-        if self.summed:
-            parts, tuple_of = Parts.of_rows(self.tree, codes), np.argsort(self.structure.children)
+        if self.sums_missing:
+            parts, tuple_of = Parts.from_rows(self.tree, codes), np.argsort(self.structure.children)
             sums = parts.log_sums(self.phi, self.level_log_p)
             np.add.at(added_scores, (parts.rows, tuple_of[parts.roots[parts.part]]), sums[parts.part])
         return added_scores
@@ -123,11 +127,11 @@ class NetworkModel(FieldsInPickles):
     def _scores(
         self, codes: NDArray[np.unsignedinteger], bias: Floats, tuple_slice: slice, n_jobs: int | None, stop: StopToken
     ) -> Floats:
-        """Return (N, C) the bias plus what a slice of the tuples adds."""
+        """Return (N, C) the bias (C,) plus what a slice of the tuples adds to the scores of codes (a, N)."""
         codes = as_kernel_codes(codes)
         child_index, parent_index = self._indexes
         tuples = np.arange(self.space.n_tuples)[tuple_slice]
-        n, chunk_rows = codes.shape[1], self._chunk
+        n, chunk_rows = codes.shape[1], self._chunk_rows
         z = np.empty((n, self.n_classes))
         first_level = np.concatenate([[0], np.cumsum(self.space.levels)])
 
@@ -136,27 +140,27 @@ class NetworkModel(FieldsInPickles):
             begin, end = k * chunk_rows, min(n, (k + 1) * chunk_rows)
             kernels.score(
                 child_index.locate(codes, begin, end), parent_index.locate(codes, begin, end), codes, begin, tuples,
-                self.structure.children, self.phi, self.unseen_log_p, self.level_log_p, first_level, self.summed, bias,
-                z[begin:end],
+                self.structure.children, self.phi, self.unseen_log_p, self.level_log_p, first_level, self.sums_missing,
+                bias, z[begin:end],
             )  # fmt: skip
 
         run_parts(score_chunk, -(-n // chunk_rows), resolve_jobs(n_jobs))
         return z
 
     @property
-    def _chunk(self) -> int:
+    def _chunk_rows(self) -> int:
         """Number of rows scored by one call of the kernel."""
         return max(16, LOOKUPS_PER_CALL // max(1, self.space.n_tuples))
 
     @cached_property
     def tree(self) -> Tree:
         """The tree along which missing columns are summed."""
-        return Tree.of(self.structure, self.space, self.seen)
+        return Tree.from_structure(self.structure, self.space, self.seen_cells)
 
     @cached_property
     def _indexes(self) -> tuple[CellIndex[TupleSpace], CellIndex[TupleSpace]]:
         """The indexes of the seen cells of `space` and of `parents`."""
-        return CellIndex.of_seen(self.space, self.seen), CellIndex.of_seen(self.parents, self.parent_cells)
+        return CellIndex.from_cells(self.space, self.seen_cells), CellIndex.from_cells(self.parents, self.parent_cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +169,7 @@ class NetworkCounts:
 
     Attributes:
         tables: those of order 1.
-        structure, space, parents, seen, parent_cells: as in `NetworkModel`.
+        structure, space, parents, seen_cells, parent_cells: as in `NetworkModel`.
         counts: (S, C) sums of row weights.
         parent_numbers: (S,) the place among `parent_cells` of each cell's parents, -1 for a column without parents.
         parent_counts: (P, C) sums over the child's levels.
@@ -175,7 +179,7 @@ class NetworkCounts:
     structure: Structure
     space: TupleSpace
     parents: TupleSpace
-    seen: NDArray[np.int64]
+    seen_cells: NDArray[np.int64]
     counts: Floats
     parent_cells: NDArray[np.int64]
     parent_numbers: NDArray[np.int64]
@@ -183,9 +187,9 @@ class NetworkCounts:
 
     def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (S,) the child column of each seen cell, and (S,) the place of its level among all levels."""
-        levels, tuple_of_seen = self.space.levels, self.space.tuple_of(self.seen)
+        levels, tuple_of_seen = self.space.levels, self.space.tuple_of(self.seen_cells)
         child = self.structure.children[tuple_of_seen]
-        level_of_child = (self.seen - self.space.first[tuple_of_seen]) % levels[child]
+        level_of_child = (self.seen_cells - self.space.first[tuple_of_seen]) % levels[child]
         return child, (np.cumsum(levels) - levels)[child] + level_of_child
 
     def model(self) -> NetworkModel:
@@ -202,8 +206,8 @@ class NetworkCounts:
             self.parent_counts > 0, np.log(parent_share[:, None] / (self.parent_counts + m)), np.nan
         )
         return NetworkModel(
-            self.structure, self.space, self.parents, self.seen, phi, self.parent_cells, unseen_log_p, level_log_p,
-            tables.cards, tables.log_pi,
+            self.structure, self.space, self.parents, self.seen_cells, phi, self.parent_cells, unseen_log_p,
+            level_log_p, tables.cards, tables.log_pi,
         )  # fmt: skip
 
 
@@ -228,23 +232,25 @@ def count_network(
     space, parents = TupleSpace(levels, tuples), TupleSpace(levels, [columns[:-1] or columns for columns in tuples])
     codes = as_kernel_codes(codes)
     index = index_rows(space, codes, np.arange(codes.shape[1]), n_jobs, stop)
-    seen, counts = index.seen, sum_by_cell(index, codes, [(y, weights)], tables.n_classes, n_jobs, stop)
-    tuple_of_seen = space.tuple_of(seen)
+    seen_cells, counts = index.seen_cells, sum_by_cell(index, codes, [(y, weights)], tables.n_classes, n_jobs, stop)
+    tuple_of_seen = space.tuple_of(seen_cells)
     has_parents = np.array([len(columns) > 1 for columns in tuples], bool)[tuple_of_seen]
-    parent_offset = (seen - space.first[tuple_of_seen]) // levels[structure.children[tuple_of_seen]]
+    parent_offset = (seen_cells - space.first[tuple_of_seen]) // levels[structure.children[tuple_of_seen]]
     parent_cell_of_seen = parents.first[tuple_of_seen] + parent_offset
-    parent_numbers = np.full(len(seen), -1)
+    parent_numbers = np.full(len(seen_cells), -1)
     parent_cells, parent_numbers[has_parents] = np.unique(parent_cell_of_seen[has_parents], return_inverse=True)
     parent_counts = np.zeros((len(parent_cells), tables.n_classes))
     np.add.at(parent_counts, parent_numbers[has_parents], counts[has_parents])
-    return NetworkCounts(tables, structure, space, parents, seen, counts, parent_cells, parent_numbers, parent_counts)
+    return NetworkCounts(
+        tables, structure, space, parents, seen_cells, counts, parent_cells, parent_numbers, parent_counts
+    )
 
 
 def level_tables(tables: Tables) -> Floats:
     """Return (sum of levels, C) log p of every level of every column given the class, from tables of order 1."""
     levels = tables.space.levels
     log_p = np.repeat(tables.log_theta_unseen, levels, axis=0)
-    log_p[tables.seen] = tables.log_theta
+    log_p[tables.seen_cells] = tables.log_theta
     return log_p
 
 
@@ -266,22 +272,24 @@ def select_network(
     data = (tables, codes, y, weights, n_jobs, stop)
     max_parents = max(map(len, structure.parents))
     squared_errors = np.stack(
-        [_errors(count_network(structure.cut(k, a), *data), *data[1:]) for k in range(max_parents + 1)]
+        [_squared_errors(count_network(structure.cut(k, a), *data), *data[1:]) for k in range(max_parents + 1)]
     )
     rmse = np.sqrt(squared_errors / weights.sum())
     columns, k = divmod(int(rmse.T.argmin()), max_parents + 1)
     return count_network(structure.cut(k, columns), *data), rmse
 
 
-def _errors(
+def _squared_errors(
     counts: NetworkCounts, codes: Codes, y: NDArray[np.int32], weights: Floats, n_jobs: int, stop: StopToken
 ) -> Floats:
-    """Return (a + 1,) weighted sums of squared errors by the number of columns."""
+    """Return (a + 1,) the sum of leave-one-out squared errors over rows, codes (a, N), y, weights (N,), by number of
+    columns.
+    """
     tables = counts.tables
-    index = CellIndex.of_seen(counts.space, counts.seen)
+    index = CellIndex.from_cells(counts.space, counts.seen_cells)
     child = counts.structure.children
     level_counts = np.zeros((int(tables.space.levels.sum()), tables.n_classes))
-    level_counts[tables.seen] = tables.counts
+    level_counts[tables.seen_cells] = tables.counts
     _, level = counts.places()
     n, chunk_rows = len(y), max(16, LOOKUPS_PER_CALL // len(child))
     sums = np.zeros((-(-n // chunk_rows), len(child) + 1))

@@ -79,47 +79,50 @@ class LevelSteps:
     with a penalty on each cell, and .33 to .37 with first levels.)
 
     Attributes:
-        before: (n, S) the seen cell before each cell along column a of its tuple, -1 for none.
+        previous_cells: (n, S) the seen cell before each cell along column a of its tuple, -1 for none.
         size: (S + 1, 1), 1 for the intercepts.
     """
 
-    before: NDArray[np.int32]
+    previous_cells: NDArray[np.int32]
     size: Floats
 
     def sums(self, v: NDArray[np.floating]) -> Floats:
         """Return P v, both (S + 1, C)."""
         w: Floats = self.size * v
-        kernels.prefix_sums(self.before, w)
+        kernels.prefix_sums(self.previous_cells, w)
         return w
 
     def adjoint(self, slopes: Floats) -> Floats:
         """Replace slopes of P v (S + 1, C) by those of v."""
-        kernels.suffix_sums(self.before, slopes)
+        kernels.suffix_sums(self.previous_cells, slopes)
         slopes *= self.size
         return slopes
 
     def steps_to(self, w: Floats) -> Floats:
         """Replace w (S + 1, C) by the v with P v = w, 0 where the size is 0."""
-        kernels.differences(self.before, w)
+        kernels.differences(self.previous_cells, w)
         return np.divide(w, self.size, out=w, where=self.size != 0.0)
 
 
 def step_variances(tables: Tables, ordered_levels: NDArray[np.int64]) -> Floats:
     """Return (a,) the variance of log odds between neighbouring levels of smooth columns, beyond the noise of counts.
 
-    Of a few random walks it is the variance of the likeliest one; 0 for a column without its own tuple. Counts are
-    nearly normal around the walk's log odds (see `walk_losses`).
+    ordered_levels (a,): number of smooth levels of each column. Of a few random walks it is the variance of the
+    likeliest one; 0 for a column without its own tuple. Counts are nearly normal around the walk's log odds (see
+    `walk_losses`).
     """
     space, variances = tables.space, np.zeros(len(ordered_levels))
     single_columns = np.flatnonzero(space.sizes == 1)
     for t, column in zip(single_columns, space.tuples[single_columns, 0], strict=True):
-        begin, end = np.searchsorted(tables.seen, (space.first[t], space.first[t] + ordered_levels[column]))
+        begin, end = np.searchsorted(tables.seen_cells, (space.first[t], space.first[t] + ordered_levels[column]))
         variances[column] = _likeliest_variance(tables.counts[begin:end], tables.class_counts, ordered_levels[column])
     return variances
 
 
 def _likeliest_variance(counts: NDArray[Any], class_counts: NDArray[Any], levels: int) -> float:
-    """Return the variance of a step of the likeliest random walk over levels with counts (L, C)."""
+    """Return the variance of a step of the likeliest random walk over levels with counts (L, C); class_counts (C,) of
+    all rows.
+    """
     if len(counts) < 3:
         return 0.0
     classes = len(class_counts)
@@ -132,7 +135,8 @@ def _likeliest_variance(counts: NDArray[Any], class_counts: NDArray[Any], levels
 
 
 def squared_step_sizes(encoded: "Encoded") -> tuple[Floats, Floats]:
-    """Return (a,) the squared sizes of steps between levels of smooth columns, in tuples of one column and of several.
+    """Return (a,) the squared sizes of steps between smooth levels of encoded rows, in tuples of one column and of
+    several.
 
     They are those of `LevelSteps` if these rows have all cells; 0 for other columns.
     """
@@ -154,8 +158,8 @@ def level_steps(tables: Tables, ordered_levels: NDArray[np.int64], has_parts: bo
 
     has_parts: whether every tuple stands beside all of its subtuples.
     """
-    space, seen, tuple_of_cell = tables.space, tables.seen, tables.tuple_of_seen
-    strides, codes = space.strides[tuple_of_cell], space.codes_of(seen)
+    space, seen_cells, tuple_of_cell = tables.space, tables.seen_cells, tables.tuple_of_seen
+    strides, codes = space.strides[tuple_of_cell], space.codes_of(seen_cells)
     n_smooth_levels = np.where(strides > 0, ordered_levels[space.tuples[tuple_of_cell]], 0)
     is_smooth = (codes < n_smooth_levels) & (n_smooth_levels > 1)
     if not is_smooth.any():
@@ -163,7 +167,7 @@ def level_steps(tables: Tables, ordered_levels: NDArray[np.int64], has_parts: bo
     cell_below = np.full(codes.shape[::-1], -1, np.int32)
     for cells_before, level, stride, is_ordered in zip(cell_below, codes.T, strides.T, is_smooth.T, strict=True):
         cells = np.flatnonzero(is_ordered)
-        line_of_cell = seen[cells] - level[cells] * stride[cells]
+        line_of_cell = seen_cells[cells] - level[cells] * stride[cells]
         order = np.lexsort((cells, line_of_cell))
         is_next = np.diff(line_of_cell[order]) == 0
         cells_before[cells[order[1:][is_next]]] = cells[order[:-1][is_next]]
@@ -226,7 +230,7 @@ class Parameterisation:
         return (self.scale.shape[0], self.scale.shape[1]) if self.owner is None else (int(self.owner[-1, -1]) + 1, 1)
 
     @cached_property
-    def norms(self) -> Floats:
+    def scale_norms(self) -> Floats:
         """||scale|| over the places that a free weight moves, shaped as w, up to sign: dF/dw divided by it is
         dF/dphi.
         """
@@ -235,7 +239,7 @@ class Parameterisation:
         return np.sqrt(self.diagonal(np.ones_like(self.scale)))
 
     def diagonal(self, curvature: Floats) -> Floats:
-        """Return a Hessian's diagonal by w, given its diagonal by phi (S + 1, C), which is overwritten.
+        """Return a Hessian's diagonal by w, given `curvature` (S + 1, C), its diagonal by phi, which is overwritten.
 
         Exact if the Hessian by phi is diagonal within each tuple.
         """
@@ -246,15 +250,15 @@ class Parameterisation:
         return diagonal
 
     @cached_property
-    def squares(self) -> Floats:
+    def penalty_weights(self) -> Floats:
         """Weights of w in a penalty on phi: the sum of scale^2 over the places that a free weight moves; for steps the
         mean.
         """
         if self.steps is None:
-            return self.norms**2
+            return self.scale_norms**2
         sums, number = self.scale**2, np.ones_like(self.scale)
         for array in (sums, number):
-            kernels.suffix_sums(self.steps.before, array)
+            kernels.suffix_sums(self.steps.previous_cells, array)
         return sums / number
 
     @cached_property
@@ -294,7 +298,7 @@ class Parameterisation:
         """
         if self.steps is not None:
             return self.steps.steps_to(np.divide(phi, self.scale, out=np.zeros_like(phi), where=self.scale != 0))
-        norms = self.norms
+        norms = self.scale_norms
         projections = self.adjoint(phi.copy())
         return np.divide(projections, norms**2, out=np.zeros_like(projections), where=norms != 0)
 
@@ -392,7 +396,7 @@ def parameterise(
     """
     alphas = np.append(alpha, min(alpha))[orders_of_rows(tables)] if isinstance(alpha, tuple) else alpha
     if kind in ("lr", "adaptive"):
-        scale = np.ones((len(tables.seen) + 1, tables.n_classes))
+        scale = np.ones((len(tables.seen_cells) + 1, tables.n_classes))
     elif kind in ("alr", "alrj"):
         scale = tables.logs if kind == "alr" else anje_phi(tables)
     else:
@@ -424,11 +428,11 @@ def free_weight_numbers(tables: Tables, share: str) -> NDArray[np.intp] | None:
     if share == "cell-class":
         return None
     if share == "cell":
-        weight_of_cell = np.arange(len(tables.seen))
+        weight_of_cell = np.arange(len(tables.seen_cells))
     elif share == "tuple":
         weight_of_cell = np.unique(tables.tuple_of_seen, return_inverse=True)[1]
     else:
-        weight_of_cell = np.zeros(len(tables.seen), np.intp)
+        weight_of_cell = np.zeros(len(tables.seen_cells), np.intp)
     n_cell_weights = int(weight_of_cell.max(initial=-1)) + 1
     weight_numbers = np.empty((len(weight_of_cell) + 1, tables.n_classes), np.intp)
     weight_numbers[:-1] = weight_of_cell[:, None]

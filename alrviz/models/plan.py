@@ -74,7 +74,7 @@ class Block:
     inner: "tuple[Block, ...]" = ()
 
     @property
-    def direct(self) -> NDArray[np.int64]:
+    def direct_tuples(self) -> NDArray[np.int64]:
         """The tuples that no inner block has, to whose cells joint values are linked directly."""
         if not self.inner:
             return self.tuples
@@ -88,20 +88,20 @@ class Plan:
 
     Attributes:
         blocks: every tuple of the cell space is in exactly one of them.
-        joint: number of joint values (combinations of the levels of a block's columns) expected in all blocks, inner
+        n_joint: number of joint values (combinations of the levels of a block's columns) expected in all blocks, inner
             ones included.
-        links: links expected from all of them.
-        largest: joint values expected in the largest block.
+        n_links: links expected from all of them.
+        max_joint: joint values expected in the largest block.
     """
 
     blocks: tuple[Block, ...]
-    joint: float
-    links: float
-    largest: float = 0.0
+    n_joint: float
+    n_links: float
+    max_joint: float = 0.0
 
-    def cost(self, n_rows: int) -> float:
+    def pass_nanoseconds(self, n_rows: int) -> float:
         """Return the expected nanoseconds, on one thread, of a pass over `n_rows` rows, by the module's formula."""
-        return ROW_NS * n_rows * len(self.blocks) + JOINT_NS * self.joint + LINK_NS * self.links
+        return ROW_NS * n_rows * len(self.blocks) + JOINT_NS * self.n_joint + LINK_NS * self.n_links
 
 
 def one_block_per_tuple(space: Space, cells: float, largest: float = 0.0) -> Plan:
@@ -139,12 +139,12 @@ def plan_cover(
     plans: list[Any] = [None] * len(_TUPLE_VALUES)
 
     def make_plan(k: int) -> None:
-        plans[k] = _greedy(sample, space, n_rows, _TUPLE_VALUES[k], stop)
+        plans[k] = _greedy_plan(sample, space, n_rows, _TUPLE_VALUES[k], stop)
 
     # In parallel only if the workspaces of all plans fit the limit for one.
-    fit_together = len(plans) * _slots(sample, int(space.levels.max())) <= MAX_SLOTS
+    fit_together = len(plans) * _max_pairs(sample, int(space.levels.max())) <= MAX_SLOTS
     run_parts(make_plan, len(plans), n_jobs if fit_together else 1)
-    return _with_inner_blocks(min(plans, key=lambda grown: grown.plan.cost(n_rows)), sample, space, stop)
+    return _with_inner_blocks(min(plans, key=lambda grown: grown.plan.pass_nanoseconds(n_rows)), sample, space, stop)
 
 
 def _with_lower_orders(plan: Plan, space: OrdersSpace) -> Plan:
@@ -165,8 +165,8 @@ def _with_lower_orders(plan: Plan, space: OrdersSpace) -> Plan:
         _renumbered_block(block, space, tuple_numbers)
         for block, tuple_numbers in zip(plan.blocks, lower_tuples, strict=True)
     )
-    links = plan.links + space.n_lower * plan.joint / max(1, len(plan.blocks))
-    return Plan(blocks, plan.joint, links, plan.largest)
+    links = plan.n_links + space.n_lower * plan.n_joint / max(1, len(plan.blocks))
+    return Plan(blocks, plan.n_joint, links, plan.max_joint)
 
 
 def _renumbered_block(block: Block, space: OrdersSpace, lower_tuples: Sequence[int] = ()) -> Block:
@@ -184,7 +184,7 @@ class _GreedyPlan:
 
     plan: Plan
     examples: tuple[NDArray[np.int64], ...]
-    joint: tuple[float, ...]
+    n_joint_of_blocks: tuple[float, ...]
 
 
 class _BlockGrower:
@@ -203,12 +203,13 @@ class _BlockGrower:
     ) -> Iterator[tuple[Block, float]]:  # fmt: skip
         """Yield blocks until all of `tuples` are covered, each with the number of joint values expected of it.
 
-        max_levels: levels of the largest column; kernels/plan.py explains the other arguments.
+        rows: (a, m) codes of the sample; max_levels: levels of the largest column; the other arguments are fields of
+        `kernels.plan.Costs`.
         """
         space, workspace = self._space, self._workspace
         n_rows = rows.shape[1]
         self.key = np.zeros(n_rows, np.int32)
-        n_slots = _slots(rows, max_levels)
+        n_slots = _max_pairs(rows, max_levels)
         slots, stamps, stamp = np.full(n_slots, -1, np.int32), np.zeros(n_slots, np.int32), 0
         costs = kernels.Costs(
             max_joint, float(tuple_value), float(doublings), JOINT_NS, LINK_NS, float(links_per_root), _MAX_CANDIDATES
@@ -235,21 +236,29 @@ class _BlockGrower:
             yield Block(columns, covered[:n_covered].copy()), n_expected_values
 
     def _open_tuples(self, tuples: NDArray[np.int64]) -> Iterator[np.int64]:
-        """Yield the tuples that are open when their turn comes: of millions, the first block may cover nearly all."""
+        """Yield those of `tuples` that no block covers yet when their turn comes.
+
+        They are looked at in groups: of millions, the first block may cover nearly all.
+        """
         for begin in range(0, len(tuples), _TUPLES_PER_SCAN):
             scanned_tuples = tuples[begin : begin + _TUPLES_PER_SCAN]
             yield from (seed for seed in scanned_tuples[self._is_open[scanned_tuples] == 1] if self._is_open[seed])
 
 
-def _slots(rows: NDArray[np.int32], max_levels: int) -> int:
-    """Return an upper bound of the pairs of a joint value and a level that these rows can have."""
+def _max_pairs(rows: NDArray[np.int32], max_levels: int) -> int:
+    """Return an upper bound of the pairs of a joint value and a level that rows (a, m) of columns with max_levels can
+    have.
+    """
     return min(MAX_SLOTS, max(rows.shape[1], 1) * (max_levels + 1))
 
 
-def _greedy(
+def _greedy_plan(
     sample: NDArray[np.int32], space: CellSpace, n_rows: int, tuple_value: float, stop: StopToken
 ) -> _GreedyPlan:
-    """Return a plan whose blocks are grown on a sample (a, m) of n_rows rows, one after another."""
+    """Return a plan whose blocks are grown on a sample (a, m) of n_rows rows, one after another.
+
+    tuple_value: nanoseconds per row that covering a tuple is taken to save, in units of ROW_NS.
+    """
     m = sample.shape[1]
     max_joint = m if n_rows <= m else m // (_ROWS_PER_VALUE if space.order <= 2 else _ROWS_PER_VALUE_HIGHER)
     doublings = log2(n_rows / m) if n_rows > m > 0 else 0.0
@@ -282,9 +291,11 @@ def _greedy(
 
 
 def _with_inner_blocks(greedy: _GreedyPlan, sample: NDArray[np.int32], space: CellSpace, stop: StopToken) -> Plan:
-    """Return the plan with inner blocks where they reduce the cost of its blocks."""
+    """Return a greedy plan with inner blocks where they reduce the cost of its blocks; sample: the (a, m) rows of the
+    plan.
+    """
     grower, blocks, joint, links = _BlockGrower(space), [], 0.0, 0.0
-    for block, examples, values in zip(greedy.plan.blocks, greedy.examples, greedy.joint, strict=True):
+    for block, examples, values in zip(greedy.plan.blocks, greedy.examples, greedy.n_joint_of_blocks, strict=True):
         inner_blocks, joint, links = [], joint + values, links + values * len(block.tuples)
         if len(examples):
             rows, max_levels = np.ascontiguousarray(sample[:, examples]), int(space.levels[block.columns].max())
@@ -297,4 +308,4 @@ def _with_inner_blocks(greedy: _GreedyPlan, sample: NDArray[np.int32], space: Ce
                     inner_blocks.append(inner_block)
                     joint, links = joint + inner_joint, links + more_links
         blocks.append(Block(block.columns, block.tuples, tuple(inner_blocks)))
-    return Plan(tuple(blocks), joint, links, greedy.plan.largest)
+    return Plan(tuple(blocks), joint, links, greedy.plan.max_joint)

@@ -46,7 +46,9 @@ _KEYS_PER_BATCH = 2**23
 
 
 def table_bytes(joint_values: float, n_classes: int) -> int:
-    """Return the bytes of a table of so many joint values with its index, at most MAX_TABLE_BYTES."""
+    """Return the bytes of a table of `joint_values` rows and n_classes classes with its index, at most
+    MAX_TABLE_BYTES.
+    """
     return int(min(MAX_TABLE_BYTES, joint_values * (8 * class_widths(n_classes)[1] + _INDEX_BYTES_PER_ROW)))
 
 
@@ -103,7 +105,9 @@ class ScoreTable:
         return int(self._state[0])
 
     def scores(self, codes: Codes, bias: Floats, n_jobs: int, stop: StopToken) -> Floats:
-        """Return the class scores (N, C) of codes (a, N), as kernels are compiled for them."""
+        """Return the class scores (N, C): bias (C,) plus the table's rows that codes (a, N), as kernels take them, look
+        up.
+        """
         n, classes = codes.shape[1], len(bias)
         z = empty(n, self._padded_width)
         padded_bias = np.full(self._padded_width, -np.inf)
@@ -113,20 +117,22 @@ class ScoreTable:
             batch_scores = z[origin : origin + batch]
             with self._lock:  # one caller at a time, because the table grows; the work inside is parallel
                 try:
-                    keys, rest_rows = self._keys(codes, origin, len(batch_scores), n_jobs, stop)
+                    keys, rest_rows = self._find_keys(codes, origin, len(batch_scores), n_jobs, stop)
                 except BaseException:  # stopped between adding a value and filling its row
                     self._reset()
                     raise
-                self._add(keys, padded_bias, batch_scores, n_jobs, stop)
+                self._add_scores(keys, padded_bias, batch_scores, n_jobs, stop)
             if len(rest_rows):
                 rest_codes = as_kernel_codes(codes[:, origin + rest_rows])
                 batch_scores[rest_rows, :classes] = self._index.score(rest_codes, self._cells, bias, n_jobs, stop)
         return z[:, :classes]
 
-    def _keys(
+    def _find_keys(
         self, codes: Codes, origin: int, n: int, n_jobs: int, stop: StopToken
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Return the rows of the table (B, n) for n rows from `origin` on, and the rows for which it has no room."""
+        """Return the rows of the table (B, n) for n rows of codes (a, N) from `origin` on, and the rows that do not fit
+        into it.
+        """
         keys, is_missing = np.empty((self.n_blocks, n), np.uint32), np.empty(n, np.uint8)
         any_missing = [False] * -(-n // _ROWS_PER_CALL)
 
@@ -148,7 +154,11 @@ class ScoreTable:
     def _insert(
         self, codes: Codes, origin: int, rows: NDArray[np.int64], keys: NDArray[np.uint32], n_jobs: int, stop: StopToken
     ) -> None:
-        """Add the joint values of `rows` to the table, as long as there is room."""
+        """Add the joint values of `rows`, counted from row `origin` of codes (a, N), to the table, as long as there is
+        room.
+
+        keys: (B, n) of all rows, in which those of the new joint values are entered.
+        """
         first_new, n_done = self.n_rows, 0
         max_new = min(self._max_rows - first_new, len(rows) * self.n_blocks)
         value_blocks, examples = np.empty(max_new, np.int32), np.empty(max_new, np.int64)
@@ -160,7 +170,7 @@ class ScoreTable:
             )  # fmt: skip
             if self._state[1] < 0:
                 break
-            self._grow(int(self._state[1]))
+            self._grow_segment(int(self._state[1]))
         n_rows_after = self.n_rows
         if n_rows_after > len(self._table):
             table = empty(min(self._max_rows, max(n_rows_after, 2 * len(self._table))), self._padded_width)
@@ -178,7 +188,7 @@ class ScoreTable:
 
         run_parts(fill, -(-(n_rows_after - first_new) // chunk_rows), n_jobs)
 
-    def _add(self, keys: NDArray[np.uint32], bias: Floats, z: Floats, n_jobs: int, stop: StopToken) -> None:
+    def _add_scores(self, keys: NDArray[np.uint32], bias: Floats, z: Floats, n_jobs: int, stop: StopToken) -> None:
         """Write to z (n, W) the bias plus the rows of the table given by `keys`."""
         block_offsets = np.zeros(self.n_blocks + 1, np.int64)
 
@@ -195,7 +205,7 @@ class ScoreTable:
             self._mask, self._slots, self._slot_values,
         )  # fmt: skip
 
-    def _grow(self, segment: int) -> None:
+    def _grow_segment(self, segment: int) -> None:
         """Move a segment that is half full to twice as many slots, behind all others."""
         old_start, n_old_slots = int(self._slot_start[segment]), int(self._mask[segment]) + 1
         new_start, self._n_slots = self._n_slots, self._n_slots + 2 * n_old_slots
@@ -208,7 +218,7 @@ class ScoreTable:
 
 
 def _split_columns(columns: Sequence[int], levels: NDArray[np.int64]) -> list[list[int]]:
-    """Return the columns of a block, split into segments whose values fit 64 bits."""
+    """Return the columns of a block, split into segments whose joint values fit 64 bits; levels (a,) of all columns."""
     segments: list[list[int]] = [[]]
     for c in columns:
         max_value = _MAX_VALUE if len(segments) == 1 else _MAX_VALUE // _MAX_VALUE_NUMBER

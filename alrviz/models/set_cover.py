@@ -43,7 +43,7 @@ class Cover:
     def scores(
         self, rows: Rows, phi: Floats, bias: Floats, unseen: Unseen | None = None, stop: StopToken = NEVER
     ) -> Floats:
-        """Return the scores (N, W) of rows of this cover, for phi (S, C) of the seen cells and b (C,)."""
+        """Return the scores (N, W) of rows of this cover, for phi (S, C) of the seen cells and bias (C,)."""
         cells = cell_table(self.blocks.n_cells, self.index.space.n_tuples, rows.padded_width, unseen)
         cells[2 * self.index.space.n_tuples : self.index.n_rows, : rows.n_classes] = phi
         joint_table = self.blocks.expand(cells, empty(self.blocks.n_joint, rows.padded_width), rows.n_jobs, stop)
@@ -104,7 +104,7 @@ def _live_pieces(
     for block, key, examples, inner_values in zip(plan.blocks, joined.keys, joined.examples, joined.inner, strict=True):
         is_shown = np.zeros(len(examples), bool)
         is_shown[key[: len(is_live)] if all_are_live else key[: len(is_live)][is_live]] = True
-        pieces.append((block.direct, examples[is_shown]))
+        pieces.append((block.direct_tuples, examples[is_shown]))
         for inner, (values, rows) in zip(block.inner, inner_values, strict=True):
             is_shown_inside = np.zeros(len(rows), bool)
             is_shown_inside[values[is_shown]] = True

@@ -46,7 +46,7 @@ class Slices:
     slices: NDArray[np.int64]
 
     @classmethod
-    def of(cls, index: CellIndex[AnySpace]) -> "Slices":
+    def from_index(cls, index: CellIndex[AnySpace]) -> "Slices":
         """Return the slices of the tuples of an index."""
         space = index.space
         numbers, sizes, n_columns, n_cells = space.numbers, space.sizes, space.tuples.shape[1], np.diff(index.begin)
@@ -58,7 +58,7 @@ class Slices:
         n_slices[sizes == 1, 0] = 1
         slice_ends = np.cumsum(n_slices.ravel()).reshape(n_slices.shape)
         first_slice = np.concatenate([(slice_ends - n_slices)[:, :1], slice_ends], axis=1)
-        tuple_numbers, codes = space.tuple_of(index.seen), space.codes_of(index.seen)
+        tuple_numbers, codes = space.tuple_of(index.seen_cells), space.codes_of(index.seen_cells)
         slices = np.full((len(tuple_numbers), n_columns), -1, np.int64)
         slices[sizes[tuple_numbers] == 1, 0] = first_slice[tuple_numbers[sizes[tuple_numbers] == 1], 0]
         for n in range(2, n_columns + 1):
@@ -66,8 +66,8 @@ class Slices:
             for j in range(n):
                 sub_numbers = subtuples[tuple_numbers[cells], j]
                 subcells = space.cells_at(sub_numbers, np.delete(codes[cells, :n], j, axis=1))
-                positions = np.minimum(np.searchsorted(index.seen, subcells), len(index.seen) - 1)
-                is_known = index.seen[positions] == subcells
+                positions = np.minimum(np.searchsorted(index.seen_cells, subcells), len(index.seen_cells) - 1)
+                is_known = index.seen_cells[positions] == subcells
                 slices[cells, j] = np.where(
                     is_known, first_slice[tuple_numbers[cells], j] + positions - index.begin[sub_numbers], -1
                 )

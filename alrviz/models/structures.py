@@ -47,7 +47,7 @@ class Structure:
 
 
 def class_information(tables: Tables) -> Floats:
-    """Return (T,) the mutual information of each tuple of `tables` and the class."""
+    """Return (T,) the mutual information, in nats, of each tuple of `tables` and the class."""
     t = tables.tuple_of_seen
     cells = tables.counts.sum(axis=1, keepdims=True)
     totals = tables.tuple_counts.sum(axis=1)
@@ -56,12 +56,12 @@ def class_information(tables: Tables) -> Floats:
 
 
 def conditional_information(pairs: Tables) -> Floats:
-    """Return (a, a), symmetric with a zero diagonal: the mutual information of two columns given the class.
+    """Return (a, a) the mutual information of two columns given the class, in nats, symmetric with a zero diagonal.
 
     `pairs` are tables of order 2.
     """
     space = pairs.space
-    codes, t = space.codes_of(pairs.seen), pairs.tuple_of_seen
+    codes, t = space.codes_of(pairs.seen_cells), pairs.tuple_of_seen
     joint_products = pairs.counts * pairs.tuple_counts[t]
     marginal_products = _marginal(space, pairs.counts, codes, t, 0) * _marginal(space, pairs.counts, codes, t, 1)
     terms = _ratio_terms(pairs.counts, joint_products, marginal_products)
@@ -72,7 +72,10 @@ def conditional_information(pairs: Tables) -> Floats:
 
 
 def _marginal(space: AnySpace, counts: Floats, codes: NDArray[np.int64], t: NDArray[np.int64], side: int) -> Floats:
-    """Return (S, C) the count of each cell's level in one of its two columns, over the rows that have both."""
+    """Return (S, C) the count of each cell's level in one of its two columns, over the rows that have both.
+
+    counts (S, C), codes (S, 2) and tuple numbers t (S,) of the cells; side: 0 or 1, which of the two columns.
+    """
     levels = space.levels[space.tuples[:, side]]
     level_index = (np.cumsum(levels) - levels)[t] + codes[:, side]
     sums = np.stack([np.bincount(level_index, column, minlength=int(levels.sum())) for column in counts.T], axis=1)
@@ -88,17 +91,19 @@ def _ratio_terms(counts: Floats, numerators: Floats, denominators: Floats) -> Fl
 
 
 def _mean_by_tuple(t: NDArray[np.int64], terms: Floats, totals: Floats) -> Floats:
-    """Return the sums of terms per tuple divided by its rows; values below 0, from rounding, become 0."""
+    """Return (T,) sums of terms (S,) by tuple t (S,), divided by totals (T,); values below 0, from rounding, become
+    0.
+    """
     sums: Floats = np.bincount(t, terms, minlength=len(totals)).astype(np.float64, copy=False)
     return np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0).clip(0.0)
 
 
-def naive(n_columns: int) -> Structure:
-    """Return the structure of naive Bayes."""
+def naive_structure(n_columns: int) -> Structure:
+    """Return the structure of naive Bayes: n_columns columns without parents."""
     return Structure(((),) * n_columns, tuple(range(n_columns)))
 
 
-def tan(information: Floats) -> Structure:
+def tan_structure(information: Floats) -> Structure:
     """Return the tree of `information` (a, a), I(i; j | Y), by Prim's algorithm."""
     a = len(information)
     parent = np.zeros(a, np.int64)
@@ -118,8 +123,10 @@ def tan(information: Floats) -> Structure:
     return Structure(tuple(parents), tuple(order))
 
 
-def kdb(of_class: Floats, information: Floats, k: int) -> Structure:
-    """Return KDB-k from I(i; Y) (a,) and I(i; j | Y) (a, a)."""
+def kdb_structure(of_class: Floats, information: Floats, k: int) -> Structure:
+    """Return KDB's structure with k parents from the columns' information on the class, I(i; Y) (a,), and I(i; j | Y)
+    (a, a).
+    """
     order = np.argsort(-of_class, kind="stable")
     parents: list[tuple[int, ...]] = [()] * len(order)
     for position, j in enumerate(order):
@@ -155,7 +162,9 @@ def structure_of_parents(parents: Mapping[Any, Any], names: Sequence[str]) -> St
 
 
 def _topological_order(parents: Sequence[tuple[int, ...]], names: Sequence[str]) -> tuple[int, ...]:
-    """Return the columns in an order in which parents come first."""
+    """Return the columns in an order in which parents come first; `names` of the columns are for the error of a
+    cycle.
+    """
     order: list[int] = []
     while len(order) < len(parents):
         next_columns = [

@@ -7,7 +7,7 @@
 N are sums of row weights. N_{t,y} counts the rows of class y that have a cell in tuple t: all rows, unless missing
 values are skipped. card(t) is the product of the numbers of levels seen in the training rows; m is the smoothing. Cells
 that no
-training row has are left out: `seen` are the numbers of the others, ascending.
+training row has are left out: `seen_cells` are the numbers of the others, ascending.
 """
 
 from dataclasses import dataclass, fields
@@ -42,7 +42,7 @@ class Tables(FieldsInPickles):
 
     Attributes:
         space: The cell space.
-        seen: (S,) int64, the cells that occur, ascending.
+        seen_cells: (S,) int64, the cells that occur, ascending.
         counts: (S, C) sums of row weights.
         class_counts: (C,) N_y.
         tuple_counts: (T, C) N_{t,y}.
@@ -51,7 +51,7 @@ class Tables(FieldsInPickles):
     """
 
     space: AnySpace
-    seen: NDArray[np.int64]
+    seen_cells: NDArray[np.int64]
     counts: Floats
     class_counts: Floats
     tuple_counts: Floats
@@ -59,7 +59,9 @@ class Tables(FieldsInPickles):
     smoothing: float
 
     def __repr__(self) -> str:
-        return f"<Tables: {len(self.seen):,} cells x {self.n_classes} classes, {self.class_counts.sum():,.6g} rows>"
+        return (
+            f"<Tables: {len(self.seen_cells):,} cells x {self.n_classes} classes, {self.class_counts.sum():,.6g} rows>"
+        )
 
     @property
     def n_classes(self) -> int:
@@ -69,7 +71,7 @@ class Tables(FieldsInPickles):
     @cached_property
     def tuple_of_seen(self) -> NDArray[np.int64]:
         """(S,) the tuple of each seen cell."""
-        return self.space.tuple_of(self.seen)
+        return self.space.tuple_of(self.seen_cells)
 
     @cached_property
     def log_pi(self) -> Floats:
@@ -131,7 +133,7 @@ def count_tables(rows: Rows, cover: Cover, smoothing: float, stop: StopToken = N
     class_counts = np.bincount(rows.y, rows.weights, minlength=classes).astype(np.float64)
     return Tables(
         space=space,
-        seen=cover.index.seen,
+        seen_cells=cover.index.seen_cells,
         counts=cells[2 * space.n_tuples :, :classes].copy(),
         class_counts=class_counts,
         tuple_counts=class_counts - missing_counts,

@@ -131,7 +131,9 @@ def predicted_gain(tables: Tables, excess: Floats) -> Floats:
 
 
 def gain_of_test(x2: Floats, df: Floats, tables: Tables) -> Floats:
-    """Return the predicted gain (T,) or (S,) from X2 and its degrees of freedom."""
+    """Return the predicted gain (T,) or (S,) from X2 and its degrees of freedom, `df`; `tables` have the number of
+    rows.
+    """
     return np.where(df > 0.0, x2 - 2.0 * df, 0.0) / (2.0 * tables.class_counts.sum())
 
 
@@ -142,20 +144,22 @@ class Level:
     Attributes:
         tuples: (T, i) int32 columns, in lexicographic order.
         scores: (T,).
-        kept: (K,) the tuples that are kept, ascending.
+        kept_indices: (K,) the tuples that are kept, ascending.
     """
 
     tuples: NDArray[np.int32]
     scores: Floats
-    kept: NDArray[np.intp]
+    kept_indices: NDArray[np.intp]
 
     def __repr__(self) -> str:
-        return f"<Level of {self.tuples.shape[1]} columns: {len(self.kept):,} of {len(self.tuples):,} tuples kept>"
+        return (
+            f"<Level of {self.tuples.shape[1]} columns: {len(self.kept_indices):,} of {len(self.tuples):,} tuples kept>"
+        )
 
     @property
-    def chosen(self) -> tuple[Columns, ...]:
+    def kept_tuples(self) -> tuple[Columns, ...]:
         """The columns of the kept tuples."""
-        return tuple(map(tuple, self.tuples[self.kept].tolist()))
+        return tuple(map(tuple, self.tuples[self.kept_indices].tolist()))
 
 
 class SelectionRows(Protocol):
@@ -197,8 +201,9 @@ def select_scores(scores: Floats, keep: float, score: str) -> NDArray[np.intp]:
 
 
 def next_tuples(selected: Sequence[Columns], n_columns: int, strong: bool) -> tuple[Columns, ...]:
-    """Return the tuples that extend the selected ones; if none has all its subtuples selected, those with one of
-    them.
+    """Return the tuples of one column more than `selected`, by the strong or the weak hierarchy (`extend_tuples`).
+
+    If none has all its subtuples selected, they are those with one of them.
     """
     return tuple(extend_tuples(selected, n_columns, strong)) or tuple(extend_tuples(selected, n_columns, False))
 
@@ -225,6 +230,6 @@ def levels(
         tuples, scores = rows.scored(candidates, base_tuples, score)
         yield (level := Level(tuples, scores, select_scores(scores, keep, score)))
         # A tuple gains beside its subtuples, so the model needs those of lower levels too.
-        base_tuples = kept_so_far = (*kept_so_far, *level.chosen) if score == "gain" else level.chosen
+        base_tuples = kept_so_far = (*kept_so_far, *level.kept_tuples) if score == "gain" else level.kept_tuples
         if i < order:
-            candidates = next_tuples(level.chosen, n_columns, hierarchy == "strong")
+            candidates = next_tuples(level.kept_tuples, n_columns, hierarchy == "strong")

@@ -50,7 +50,8 @@ def require_dask() -> None:
 
 @contextmanager
 def connect(scheduler: "str | Client | None") -> "Iterator[Client | None]":
-    """Yield a client of the scheduler at an address, closed at the end; a client is yielded as it is, None as None.
+    """Yield a client of the scheduler at an address, closed at the end; a given client is yielded unchanged, and None
+    as None.
 
     Raises:
         RecipeError: the argument is neither an address nor a client, or Dask is not installed.
@@ -82,7 +83,9 @@ def connect(scheduler: "str | Client | None") -> "Iterator[Client | None]":
 
 
 def local_chunks(coded: EncodedTable, part_name: str, n_first: int = 0) -> LocalChunks:
-    """Return the chunks of a part of a coded table without its first rows, read by this process."""
+    """Return the chunks of a part ("train", "test") of a coded table without its first n_first rows, read by this
+    process.
+    """
     return LocalChunks(partial(coded.cache.rest, part_name, n_first), len(coded.cache.parts[part_name]))
 
 
@@ -98,16 +101,16 @@ class ClusterChunks:
         self.n_chunks, self.passes = len(coded.cache.parts[part_name]), 0
         self._chunk_seconds = 0.0  # measured in the pass before
         with _cluster_errors():
-            self._table = self._submit(_unchanged, pickle.dumps(_with_absolute_paths(coded)))
+            self._table = self._submit(_pass_through, pickle.dumps(_with_absolute_paths(coded)))
             hosts = {urlsplit(address).hostname: address for address in self._workers(stop)}
-            ready = [self._submit(_prepare, self._table, workers=[host], retries=1) for host in hosts.values()]
-            versions = self._results(ready, stop)
+            ready = [self._submit(_prepare_codes, self._table, workers=[host], retries=1) for host in hosts.values()]
+            versions = self._gather_results(ready, stop)
         for version in versions:
             if version != __version__:
                 raise AlrvizError(f"a worker has alrviz {version} and this is {__version__}; expected the same")
 
     def read(self, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterable[Any]:
-        """Yield the chunks, read by this process."""
+        """Yield the chunks numbered `order` (None: all), read by this process."""
         return self._read_chunks(*self._rows, order, stop)
 
     def without(self, n_first: int) -> "ClusterChunks":
@@ -126,7 +129,7 @@ class ClusterChunks:
             task_chunks *= FANOUT
         first_chunks = range(0, self.n_chunks, task_chunks)
         with _cluster_errors():
-            sent_work, workers = self._submit(_unchanged, pickle.dumps(work)), self._workers(stop)
+            sent_work, workers = self._submit(_pass_through, pickle.dumps(work)), self._workers(stop)
             tasks = [
                 self._submit(
                     _run_task, self._table, sent_work, self._rows,
@@ -142,7 +145,7 @@ class ClusterChunks:
                 ]
                 all_tasks += tasks
             try:
-                seconds, result = self._results(tasks, stop)[0]
+                seconds, result = self._gather_results(tasks, stop)[0]
             except BaseException:
                 self._client.cancel(all_tasks, force=True)
                 raise
@@ -172,8 +175,8 @@ class ClusterChunks:
             stop.rest(POLL_SECONDS)
         return addresses
 
-    def _results(self, futures: "Sequence[Future]", stop: StopToken) -> list[Any]:
-        """Return the results of tasks; wait for them as long as there are workers."""
+    def _gather_results(self, futures: "Sequence[Future]", stop: StopToken) -> list[Any]:
+        """Return the results of tasks from their futures; wait for them as long as there are workers."""
         last_check = time.monotonic()
         for future in futures:
             while not future.done():
@@ -218,17 +221,19 @@ def _with_absolute_paths(coded: EncodedTable) -> EncodedTable:
     return replace(coded, cache=replace(cache, path=cache.path.absolute()), coding=replace(coding, source=source))
 
 
-def _unchanged(data: bytes) -> bytes:
+def _pass_through(data: bytes) -> bytes:
     """Return the data: as the result of a task it is kept by the scheduler and shared between workers."""
     return data
 
 
 class _Refusal(str):
-    """The reason why a worker cannot do its task, as a result: Dask cannot send exceptions that have two bases."""
+    """The reason why a worker cannot do its task, returned as a result: Dask cannot send exceptions that have two
+    bases.
+    """
 
 
-def _prepare(table: bytes) -> str:
-    """Make the codes available on this machine; return the version of alrviz."""
+def _prepare_codes(table: bytes) -> str:
+    """Make the codes of a pickled `EncodedTable` available on this machine; return the version of alrviz."""
     try:
         _open_codes(pickle.loads(table))
     except AlrvizError as error:
@@ -241,7 +246,8 @@ def _run_task(
 ) -> "tuple[float, Any] | _Refusal":
     """Return the seconds and the result of a pass over chunks of these numbers.
 
-    `work` is unpickled here, so that its arrays have the flags for which kernels are compiled.
+    table, work: the pickled `EncodedTable` and function of the pass; rows: the part's name and how many of its first
+    rows are left out. `work` is unpickled here, so that its arrays have the flags for which kernels are compiled.
     """
     started_at = time.perf_counter()
     for may_retry in (True, False):  # damaged codes have been removed and are made again
@@ -257,7 +263,7 @@ def _run_task(
 def _combine_results(
     combine: Any, task_results: "Sequence[tuple[float, Any] | _Refusal]"
 ) -> "tuple[float, Any] | _Refusal":
-    """Return the total seconds and the combined result, or the first refusal."""
+    """Return the total seconds of tasks and their results combined by `combine`, or the first refusal among them."""
     results: list[tuple[float, Any]] = []
     for task_result in task_results:
         if isinstance(task_result, _Refusal):
@@ -273,10 +279,11 @@ def _worker_name() -> str:
 
 
 def _open_codes(coded: EncodedTable) -> CodeCache:
-    """Return the codes of this machine: the client's where it sees them, else its own, made of the files.
+    """Return the codes of this machine: the client's where its file is visible, else codes made here of the table's
+    files.
 
     Raises:
-        TableError: the machine sees neither, or has other rows.
+        TableError: neither is visible here, or the files have other rows.
     """
     path = coded.cache.path
     path_here = path if path.parent.is_dir() else home() / "codes" / path.name
@@ -289,7 +296,9 @@ def _open_codes(coded: EncodedTable) -> CodeCache:
 
 
 def _require_files(paths: Iterable[Path], codes: Path) -> None:
-    """Raise `TableFileError` if a file of the table is not visible on this machine."""
+    """Raise `TableFileError` if one of `paths`, files of the table, is not visible here; codes: the path where codes
+    belong.
+    """
     missing = next((path for path in paths if not path.exists()), None)
     if missing is not None:
         raise TableFileError(

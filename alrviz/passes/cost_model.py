@@ -55,7 +55,7 @@ class PassSize:
 
 
 def machine_factor(n_classes: int = 8) -> float:
-    """Return this machine's time over the reference machine's for the same small pass, measured once, with `n_classes`.
+    """Return this machine's time for a small pass with `n_classes`, over the reference machine's; measured once.
 
     The measurement takes about 10 ms, and the time of compiling kernels that are not ready.
     """
@@ -67,8 +67,9 @@ def machine_factor(n_classes: int = 8) -> float:
 
 
 def seconds_on_this_machine(reference_seconds: float, n_jobs: int | None = None, n_classes: int = 8) -> float:
-    """Return the seconds on this machine of passes that take `reference_seconds` on one thread of the reference
-    machine.
+    """Return this machine's seconds for passes that take `reference_seconds` on one thread of the reference machine.
+
+    n_jobs: threads, None for all; n_classes: of the small pass that the machine is measured by.
     """
     threads = resolve_jobs(n_jobs)
     threaded_seconds = reference_seconds / (1.0 + 0.8 * (threads - 1)) + _WAKING_SECONDS
@@ -76,7 +77,7 @@ def seconds_on_this_machine(reference_seconds: float, n_jobs: int | None = None,
 
 
 def _measure(n_classes: int) -> float:
-    """Return the time of a small pass, the best of five, over its predicted seconds on the reference machine."""
+    """Return the time of a small pass with `n_classes`, the best of five, over its predicted reference seconds."""
     n_rows, n_blocks, n_joint = 8192, 12, 12
     pass_size = PassSize(n_rows, n_classes, n_blocks * n_joint, n_blocks, n_blocks * n_joint, n_blocks * n_joint)
     keys = np.tile(np.arange(n_joint, dtype=np.uint16), n_rows * n_blocks // n_joint).reshape(n_blocks, n_rows)

@@ -71,7 +71,11 @@ class ColumnSums:
 def fill_numeric(
     columns: Sequence[ColumnSums], kinds: RowKinds, smoothing: float, thin: float, n_jobs: int, stop: StopToken = NEVER
 ) -> None:
-    """Write phi, dphi and logs of every column: first make the grids, then the rows; sums below `thin` are exact."""
+    """Write phi, dphi and logs of every column: first make the grids, then the rows.
+
+    kinds: of the rows, with the votes that they withdraw; smoothing: m of the counts of missing values; sums below
+    `thin` are taken exactly.
+    """
     grids_of_columns: list[tuple[np.ndarray, ...]] = [()] * len(columns)
 
     def prepare(k: int) -> None:
@@ -81,7 +85,7 @@ def fill_numeric(
 
     run_parts(prepare, len(columns), n_jobs)
     row_ranges = [
-        (k, begin, end) for k, column in enumerate(columns) for begin, end in _runs(len(column.x), _ROWS_PER_PART)
+        (k, begin, end) for k, column in enumerate(columns) for begin, end in _row_ranges(len(column.x), _ROWS_PER_PART)
     ]
 
     def work(range_number: int) -> None:
@@ -111,7 +115,11 @@ def fill_numeric(
 def _sum_exactly(
     column: ColumnSums, kinds: RowKinds, rows: NDArray[np.int32], sums: Floats, constants: Floats, stop: StopToken
 ) -> None:
-    """Replace `sums` by log sums; make bundles once as many votes were taken as making them costs."""
+    """Replace sums (m, 2C) of `rows` (m,) by their log sums; make bundles once as many votes were taken as making them
+    costs.
+
+    constants: (smoothing, bandwidth, thin, limit), as in kernels/ratios.py.
+    """
     n_done, bundles, sources = 0, NO_BUNDLES, column.sources.arrays
     while True:
         n_done = density.log_sums(
@@ -133,8 +141,11 @@ def fill_categorical(
     n_jobs: int,
     stop: StopToken = NEVER,
 ) -> None:
-    """Write phi (K, N) of a categorical column; counts (levels + 1, C), the last row 0."""
-    runs, constants = _runs(len(codes), _ROWS_PER_PART), np.array([smoothing, 0.0, 0.0, LIMIT])
+    """Write phi (K, N) of a categorical column with codes (N,); counts (levels + 1, C) of votes, the last row 0.
+
+    kinds: of the rows, with the votes that they withdraw; smoothing: m of the counts.
+    """
+    runs, constants = _row_ranges(len(codes), _ROWS_PER_PART), np.array([smoothing, 0.0, 0.0, LIMIT])
 
     def work(part: int) -> None:
         stop.check()
@@ -143,5 +154,5 @@ def fill_categorical(
     run_parts(work, len(runs), n_jobs)
 
 
-def _runs(n_rows: int, range_rows: int) -> list[tuple[int, int]]:
+def _row_ranges(n_rows: int, range_rows: int) -> list[tuple[int, int]]:
     return [(begin, min(n_rows, begin + range_rows)) for begin in range(0, n_rows, range_rows)]

@@ -43,7 +43,10 @@ class FeatureRows:
         return z
 
     def sums(self, phi: Floats, residual: Floats, squared: bool = False, stop: StopToken = NEVER) -> Floats:
-        """Return the sums of residuals (N, W) times phi (D, K, N), or times phi^2, and last times 1: (D + 1, K)."""
+        """Return sums over rows of residual (N, W) times phi (D, K, N), and in the last row times 1: (D + 1, K).
+
+        squared: whether to multiply by phi^2 instead of phi.
+        """
         features, values, n = phi.shape
         sums_by_chunk = np.zeros((-(-n // kernels.CHUNK_ROWS), features + 1, values))
 
@@ -54,7 +57,9 @@ class FeatureRows:
         return sums_by_chunk.sum(axis=0)
 
     def _by_rows(self, work: Callable[[int, int], None], row_products: int, stop: StopToken) -> None:
-        """Call work(begin, end) for ranges of rows, on several threads if the products are many."""
+        """Call work(begin, end) for ranges of rows, on several threads if the products are many; row_products: those of
+        a row.
+        """
         n, jobs = (self.rows.n_rows, self.rows.n_jobs if self.rows.n_rows * row_products > _MIN_SHARED_PRODUCTS else 1)
         chunks_per_call = max(
             1,

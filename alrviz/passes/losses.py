@@ -37,7 +37,7 @@ class Loss:
 
 
 def _loss(name: str, kernels: Any, **properties: bool) -> Loss:
-    """Return the loss whose kernels are in a module."""
+    """Return the loss with this name, whose kernels are in the module `kernels`; properties: fields of `Loss`."""
     return Loss(
         name, kernels.line_eval, kernels.loss_and_residual, kernels.hessian_product, kernels.diagonal, **properties
     )

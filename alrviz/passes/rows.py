@@ -111,7 +111,10 @@ class Rows:
         self, blocks: Blocks, table: Floats, bias: Floats, z: Floats, t: float, out: Floats | None = None,
         stop: StopToken = NEVER, loss: Loss = NLL,
     ) -> tuple[Floats, LineDerivatives]:  # fmt: skip
-        """Return the change dz (N, W) of scores and `line_eval` at z + t dz, evaluated while dz is in the cache."""
+        """Return the change dz (N, W) of scores, and `line_eval` at z + t dz, evaluated while dz is in the cache.
+
+        table (joint values, W) and bias (C,) are the changes of table and bias; out: array for dz, None for a new one.
+        """
         dz, sums_by_chunk = self.scores() if out is None else out, self._parts(3)
 
         def evaluate(begin: int, end: int) -> None:
@@ -124,10 +127,10 @@ class Rows:
         self, blocks: Blocks, table: Floats, bias: Floats, out: Floats | None = None, stop: StopToken = NEVER,
         pad: float = -np.inf, after_part: Callable[[int, int], None] | None = None,
     ) -> Floats:  # fmt: skip
-        """Return scores (N, W): `bias` (C,) plus the joint values of each row.
+        """Return scores (N, W): `bias` (C,) plus the joint values of each row, looked up in `table` (joint values, W).
 
-        A `pad` of 0 is for the change of scores that a change of table and bias makes. `after_part` is called with each
-        range of rows as soon as it is done.
+        out: array for the scores, None for a new one. A `pad` of 0 is for the change of scores that a change of table
+        and bias makes. `after_part` is called with each range of rows as soon as it is done.
         """
         z = self.scores() if out is None else out
         padded_bias = np.full(self.padded_width, pad)
@@ -216,7 +219,8 @@ class Rows:
         return dz
 
     def diagonal(self, z: Floats, stop: StopToken = NEVER, loss: Loss = NLL, buffer: Floats | None = None) -> Floats:
-        """Return the diagonal (N, W) of each row's matrix in `hessian_product`: weight p (1 - p) for nll.
+        """Return the diagonal (N, W) of each row's matrix in `hessian_product` at scores z (N, W): weight p (1 - p) for
+        nll.
 
         It is written to `buffer`, if given.
         """
@@ -237,7 +241,7 @@ class Rows:
         return Rows(self.y, self.weights, self.n_classes, keys, self.n_jobs)
 
     def with_jobs(self, n_jobs: int) -> "Rows":
-        """Return the rows for passes on so many threads."""
+        """Return the rows for passes on `n_jobs` threads."""
         return Rows(self.y, self.weights, self.n_classes, self.keys, n_jobs)
 
     def _parts(self, columns: int) -> Floats:
@@ -267,7 +271,7 @@ class Rows:
         return [(b, min(end, b + max_blocks)) for b in range(begin, end, max_blocks)] or [(begin, end)]
 
     def _by_rows(self, work: Callable[[int, int], None], stop: StopToken) -> None:
-        """Call work(begin, end) for ranges of rows, on the threads that so much work needs."""
+        """Call work(begin, end) for ranges of rows, on as many threads as that work pays for."""
         segments = self._row_segments(_SOFTMAX_LOOKUPS)
 
         def part(k: int) -> None:

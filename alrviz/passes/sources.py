@@ -99,14 +99,16 @@ class Sources:
         return values, weights, self._first, log_w
 
     def grid(self, delta: float, stop: StopToken = NEVER) -> "Grid":
-        """Return the grid with this spacing and the votes spread over it; the last grid is cached."""
+        """Return the grid with nodes `delta` apart, in units of the column, and the votes spread over it; the last is
+        cached.
+        """
         grid = self._grid
         if grid is None or grid.delta != delta:
             self._grid = grid = Grid(self, self._sorted, delta, stop)
         return grid
 
     def bundles(self, h: float) -> Bundles:
-        """Return the tuple `bundles` of the kernels for this bandwidth; the last one is cached."""
+        """Return the kernels' tuple `bundles` for the bandwidth h; the last one is cached."""
         cached = self._bundles
         if cached is None or cached[0] != h:
             values, weights, class_starts, _ = self.arrays
@@ -169,7 +171,7 @@ class Grid:
         if self.exact:
             return ()
         taps = min(self._pad, int(np.ceil(REACH_BANDWIDTHS * h / self.delta)))
-        kernel_values, kernel_slopes = _table(
+        kernel_values, kernel_slopes = _kernel_table(
             np.arange(taps + 1, dtype=np.float64) * (self.delta / h), (self.delta / h) ** 4
         )
         nodes = np.empty((2 * len(self._votes), self.n_nodes))
@@ -184,7 +186,7 @@ class Grid:
         return self._first, self._last, self._base, nodes, self._place, own_table
 
 
-def _table(u: Floats, spacing4: float) -> tuple[Floats, Floats]:
+def _kernel_table(u: Floats, spacing4: float) -> tuple[Floats, Floats]:
     """Return the kernel at distances u, in bandwidths, and its d / d log h for a fixed spacing.
 
     spacing4 = (delta / h)^4. The module says why the kernel gets the mean error of two interpolations back.

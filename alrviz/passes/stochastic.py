@@ -65,8 +65,8 @@ class SingleRows:
     ) -> None:  # fmt: skip
         """Visit the rows of `order` (n,) by stochastic gradient descent, moving `w` and `clock`.
 
-        w, center and `ridge`, 2 alpha q / V, are (P,); clock (2,) is the number of visits and the sum of step lengths
-        so far.
+        w, center and `ridge`, 2 alpha q / V, are (P,); after t visits a step has the length eta0 / (1 + decay t); clock
+        (2,) is the number of visits and the sum of step lengths so far.
         """
         shrunk_eta = np.full(len(w), clock[1])
         penalty = kernels.Penalty(center, ridge)
@@ -78,7 +78,7 @@ class SingleRows:
         self, order: NDArray[np.intp], w: Floats, center: Floats, ridge: Floats, eta0: float, squares: Floats,
         stop: StopToken = NEVER,
     ) -> None:  # fmt: skip
-        """Visit the rows of `order` (n,) by AdaGrad, moving `w` and `squares`, which is G.
+        """Visit the rows of `order` (n,) by AdaGrad with step length eta0, moving `w` and `squares`, which is G.
 
         w, center, `ridge`, 2 alpha q / V_j, and G are (P,).
         """
@@ -107,7 +107,7 @@ class SingleRows:
 
 
 def max_visits(weight: float, n_rows: int) -> float:
-    """Return an upper bound of the visits in a pass over rows with so much weight together."""
+    """Return an upper bound of the visits in a pass over n_rows rows whose weights sum to `weight`."""
     return min(weight, max(_MAX_VISITS, _MAX_VISITS_PER_ROW * n_rows)) + n_rows
 
 

@@ -63,7 +63,7 @@ class Chunks(Protocol):
     passes: int
 
     def read(self, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterable[Any]:
-        """Yield codes (a, m) and classes (m,) of the chunks, in their order or in a given one."""
+        """Yield codes (a, m) and classes (m,) of the chunks numbered `order`; None for all, in their order."""
 
     def map_reduce(
         self, work: ChunkWork[Result], combine: Callable[[Sequence[Result]], Result], n_jobs: int, stop: StopToken
@@ -81,7 +81,7 @@ class LocalChunks:
         self._read, self.n_chunks, self.passes = read, n_chunks, 0
 
     def read(self, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterable[Any]:
-        """Yield the chunks; see `Chunks`."""
+        """Yield the chunks numbered `order` (None: all); see `Chunks`."""
         return self._read(order, stop)
 
     def map_reduce(
@@ -93,35 +93,34 @@ class LocalChunks:
 
 
 def add_arrays(parts: Sequence[Parts]) -> Parts:
-    """Return the sums of arrays at the same place of each tuple."""
+    """Return a tuple of sums: the arrays at the same place of each of `parts`, added."""
     return tuple(reduce(np.add, arrays) for arrays in zip(*parts, strict=True))
 
 
 def union(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the union (S,) of sorted arrays, sorted."""
+    """Return the union (S,), ascending, of ascending arrays."""
     return reduce(np.union1d, parts)
 
 
 def tree_sum(parts: Iterable[Parts]) -> Parts:
-    """Return the sum of one or more tuples of arrays, added in place as a tree: FANOUT neighbours, FANOUT such sums,
-    ...
+    """Return the sum of one or more tuples of arrays, `parts`, added in place as a tree, FANOUT neighbours at a time.
 
     The last node may have fewer children. So sums of FANOUT^k neighbours that are made elsewhere, from a multiple of
     FANOUT^k on, are nodes of the same tree.
     """
-    sum_of_all = _node(iter(parts), 64)
+    sum_of_all = _sum_node(iter(parts), 64)
     assert sum_of_all is not None
     return sum_of_all
 
 
-def _node(parts: Iterator[Parts], level: int) -> Parts | None:
+def _sum_node(parts: Iterator[Parts], level: int) -> Parts | None:
     """Return the sum of the next FANOUT^level parts, or of as many as are left; None if none is."""
     sum_of_parts = next(parts, None)
     if sum_of_parts is None:
         return None
     for lower_depth in range(level):
         for _ in range(FANOUT - 1):
-            if (neighbour := _node(parts, lower_depth)) is None:
+            if (neighbour := _sum_node(parts, lower_depth)) is None:
                 return sum_of_parts
             _add(sum_of_parts, neighbour)
     return sum_of_parts
@@ -281,8 +280,8 @@ class StreamPasses:
         self, work: Callable[[Codes, NDArray[np.int32], StopToken, int], Parts], stop: StopToken = NEVER,
         share_chunks: bool = False,
     ) -> Parts:  # fmt: skip
-        """Return the sums over all chunks of the arrays that `work` makes of each, new ones of the same shapes every
-        time.
+        """Return the sums over all chunks of the arrays that `work` returns for each, always new ones of the same
+        shapes.
 
         `work` may be pickled: a function of a module, a method of this class, or a `partial` of these. Each thread has
         a chunk of its own, or with `share_chunks` all threads work on one chunk after another.
@@ -290,11 +289,15 @@ class StreamPasses:
         return self._chunks.map_reduce(partial(_sum_over_chunks, work, share_chunks), add_arrays, self.n_jobs, stop)
 
     def scores(self, codes: Codes, table: Floats, bias: Floats, pad: float = -np.inf) -> Floats:
-        """Return the scores (m, W) of codes in memory, for a table (rows, W) and intercepts (C,)."""
+        """Return the scores (m, W) of codes (a, m) in memory, for a table (rows, W) and intercepts, bias (C,); pad: of
+        unused lanes.
+        """
         z = zeros(codes.shape[1], self.padded_width)
         for begin in range(0, len(z), SPAN_ROWS):
             span_codes = np.ascontiguousarray(codes[:, begin : begin + SPAN_ROWS])
-            self._forward(self.cells.keys(span_codes), table, self._bias(bias, pad), z[begin:], 0, span_codes.shape[1])
+            self._forward(
+                self.cells.keys(span_codes), table, self._padded_bias(bias, pad), z[begin:], 0, span_codes.shape[1]
+            )
         return z
 
     def loss_and_gradient(
@@ -313,9 +316,9 @@ class StreamPasses:
                 loss alone. None for all.
         """
         if direction is not None:
-            direction = replace(direction, bias=self._bias(direction.bias, 0.0))
+            direction = replace(direction, bias=self._padded_bias(direction.bias, 0.0))
         work = partial(
-            self._chunk_sums, table=table, bias=self._bias(bias, -np.inf), with_curvature=with_curvature,
+            self._chunk_sums, table=table, bias=self._padded_bias(bias, -np.inf), with_curvature=with_curvature,
             direction=direction,
             gradient_cells=self.cells if gradient_cells is None else gradient_cells, gradient_rows=gradient_rows,
         )  # fmt: skip
@@ -330,8 +333,8 @@ class StreamPasses:
     ) -> float:  # fmt: skip
         """Visit all rows once, chunks and the rows in each in an order drawn from `seed`; return the sum of -log p(y).
 
-        Each -log p(y) is that before the row's step. `table` (cells, parts, W) is moved: see the kernel. `mark` is
-        called after each number of rows in `marks`.
+        Each -log p(y) is that before the row's step, of length `eta`. `table` (cells, parts, W) is moved: see the
+        kernel. `mark` is called after each number of rows in `marks`.
         """
         order = np.random.default_rng(seed)
         loss_sum, n_done = 0.0, 0
@@ -346,7 +349,10 @@ class StreamPasses:
         self, codes: Codes, y: NDArray[np.int32], rows: NDArray[np.int64], table: NDArray[np.float32], eta: float,
         stop: StopToken = NEVER, marks: Collection[int] = (), mark: Callable[[], None] = do_nothing,
     ) -> float:  # fmt: skip
-        """Visit `rows` (n,) of codes (a, N) and y (N,) in memory, in their order; `marks` as in `adagrad`."""
+        """Visit `rows` (n,) of codes (a, N) and y (N,) in memory, in their order; return the sum of -log p(y).
+
+        table, eta, marks and mark as in `adagrad`.
+        """
         loss_sum = 0.0
         edges = sorted({*range(0, len(rows), _VISIT_ROWS), *(n for n in marks if 0 < n < len(rows)), len(rows)})
         for begin, end in pairwise(edges):
@@ -363,8 +369,10 @@ class StreamPasses:
         gradient_cells: CellLookup, direction: Direction | None, with_curvature: bool,
         gradient_rows: NDArray[np.int64] | None,
     ) -> Parts:  # fmt: skip
-        """Return of one chunk: the sums, the line's losses, and for residuals, then p (1 - p), the sums by rows of a
-        table and over all rows.
+        """Return the arrays of `loss_and_gradient` for one chunk, codes (a, m) and classes y (m,).
+
+        They are the sums, the line's losses, then residuals and p (1 - p), each summed by rows of a table and over all
+        rows. The other arguments are those of `loss_and_gradient`.
         """
         z, dz, r = (zeros(SPAN_ROWS, self.padded_width) for _ in range(3))
         step_lengths = () if direction is None else direction.lengths
@@ -418,7 +426,7 @@ class StreamPasses:
     ) -> None:
         row_kernels.forward(keys, self.cells.first, table, bias, z, begin, end, 0, len(keys), self._lanes)
 
-    def _bias(self, bias: Floats, pad: float) -> Floats:
+    def _padded_bias(self, bias: Floats, pad: float) -> Floats:
         padded = np.full(self.padded_width, pad)
         padded[: self.n_classes] = bias
         return padded
@@ -456,7 +464,7 @@ def step_table(
     rows: int, padded_width: int, cell_rows: NDArray[np.int64], scale: Floats, w: NDArray[np.floating],
     penalty: Floats | None, center: Floats | None,
 ) -> NDArray[np.float32]:  # fmt: skip
-    """Return the table that AdaGrad moves, (rows + 2, parts, W), with G = 0.
+    """Return the table that AdaGrad moves, (rows + 2, parts, W), with G = 0; padded_width is W.
 
     `scale`, `w` and, with a penalty, `penalty` and `center` (R, C) stand in the rows cell_rows (R,), the last of which
     is that of the intercepts; other rows add nothing. A center of 0 takes no part.
@@ -473,7 +481,7 @@ def step_table(
 
 
 def single_table(rows: int, parts: int, padded_width: int) -> NDArray[np.float32]:
-    """Return zeros (rows + 2, parts, W) in single precision that begin at a cache line.
+    """Return zeros (rows + 2, parts, W) in single precision that begin at a cache line; padded_width is W.
 
     For few classes three parts are padded to four and three classes to four, so that a cell lies in one cache line.
     """
@@ -486,8 +494,9 @@ def adagrad_steps(
     keys: NDArray[np.unsignedinteger], first: NDArray[np.int64], y: NDArray[np.int32], table: NDArray[np.float32],
     n_classes: int, eta: float,
 ) -> float:  # fmt: skip
-    """Take AdaGrad's steps row by row, keys (T, m) and classes (m,); return the sum of -log p(y), each before its row's
-    step.
+    """Take AdaGrad's steps of length `eta` row by row; return the sum of -log p(y), each before its row's step.
+
+    Row i, of class y[i], looks up table[first[t] + keys[t, i]] of each tuple t; table (rows, parts, W) is moved.
     """
     penalty_parts = (0,) * (table.shape[1] - adagrad_kernels.PULL)
     loss_sum = adagrad_kernels.adagrad(

@@ -73,7 +73,7 @@ class _SharedWork:
         self._all_done: threading.Lock | None = None
 
     def drain(self) -> None:
-        """Do parts until none is left, or one has failed."""
+        """Do parts until none is left, or one has raised an error."""
         while (part := self._next_part()) is not None:
             try:
                 self._work(part)
@@ -119,7 +119,7 @@ class _SharedWork:
 
 
 def run_parts(work: Callable[[int], None], n_parts: int, n_jobs: int) -> None:
-    """Call work(0) ... work(parts - 1) on up to `n_jobs` threads, and return when all have ended.
+    """Call work(0) ... work(n_parts - 1) on up to `n_jobs` threads, and return when all have ended.
 
     The calling thread takes part. After an exception no further part is begun; it is raised once the running parts have
     ended.

@@ -23,8 +23,9 @@ _lock = threading.RLock()  # numba compiles under a global lock: a second thread
 
 
 def compile_once(compile_kernels: Callable[..., object]) -> Callable[..., float]:
-    """Decorate a function that calls kernels: it runs once for each value of its arguments, and returns the seconds it
-    took, 0.0 once that is done.
+    """Decorate a function that calls kernels: it runs once for each value of its arguments.
+
+    The decorated function returns the seconds it took, 0.0 once it has run with these arguments.
     """
     compiled: set[tuple[Any, ...]] = set()
 

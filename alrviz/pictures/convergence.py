@@ -19,7 +19,6 @@ from bokeh.models.axes import LogAxis
 from alrviz.pictures.labels import (
     HEIGHT,
     LETTER,
-    LINE,
     WIDTH,
     Crossing,
     VisibleArea,
@@ -49,8 +48,7 @@ MAX_DRAWN_POINTS = 2_000  # points; beyond it a line of a picture 1,000 pixels w
 DASHES = [7, 5]
 LEGEND_ROW_PX = 25  # px
 KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("test rows", DASHES))  # words and dashes
-BEST = "lowest F found: limit of resolution"  # at the line of `gap_floor`
-MAX_LABEL_SHARE = 0.75  # of a picture's width, for the words on a grey line
+BEST = "lowest found"  # at the line of `gap_floor`
 _LEVELS = 1 + max(len(measure.grey) for measure in MEASURES.values())
 GREY_LINE_COST = 0.2  # of a racer's line is a grey one: words may stand on it
 MAX_MARKED_POINTS = 60  # with more points the line alone shows them
@@ -229,12 +227,7 @@ def marks(
     ]
     head_rows = [(curve.name, colour, marker, *end) for curve, colour, marker, end in curve_looks if end is not None]
     name, colour, marker, x, y = [list(column) for column in zip(*head_rows, strict=True)] if head_rows else [[]] * 5
-    tips = list(map(view.pixel, x, y))
-    grey_lines = [
-        (_grey_line_text(w, view.pixel(view.right, v), tips), v)
-        for w, v in levels.items()
-        if view.bottom <= v <= view.top
-    ]
+    grey_lines = [(text, height) for text, height in levels.items() if view.bottom <= height <= view.top]
     # Place the grey words first: a name has its line's colour, but a grey word is recognised by its place only.
     label_texts = [*(w for w, _ in grey_lines), *name]
     is_cut = [view.pixel(tip, view.top)[0] + LETTER * len(text) > view.width for tip, text in zip(x, name, strict=True)]
@@ -261,16 +254,6 @@ def marks(
         },
         {"x0": [view.begin] * len(grey_lines), "x1": [view.right] * len(grey_lines), "y": [v for _, v in grey_lines]},
     )
-
-
-def _grey_line_text(words: str, line_end: tuple[float, float], head_pixels: Sequence[tuple[float, float]]) -> str:
-    """Return the words of a grey line; without what explains them, where that takes most of the line or hides a head.
-
-    line_end: of the line, in pixels. head_pixels: of the racers' lines.
-    """
-    line_width, words_width = line_end[0], LETTER * len(words)
-    is_hidden = any(x > line_width - words_width and abs(y - line_end[1]) < LINE for x, y in head_pixels)
-    return words if words_width < MAX_LABEL_SHARE * line_width and not is_hidden else words.partition(":")[0]
 
 
 def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
@@ -327,10 +310,11 @@ def _tooltips(measure: str, axis: str, has_trials: bool) -> list[tuple[str, str]
 
 
 def _kinds(measure: str) -> list[str]:
-    """Return the words for the lines that a measure has: of training rows, of test rows, or neither."""
+    """Return the words of the legend for lines of training rows and of test rows, if a measure has both."""
     definition = MEASURES[measure]
     columns = (definition.train, definition.heldout) if definition.of_rows else (None, None)
-    return [text for (text, _), column in zip(KINDS, columns, strict=True) if column is not None]
+    kinds = [text for (text, _), column in zip(KINDS, columns, strict=True) if column is not None]
+    return kinds if len(kinds) > 1 else []  # the axis names the rows of a measure that has but one kind
 
 
 def min_max(y: np.ndarray, limit: int = MAX_DRAWN_POINTS) -> np.ndarray:

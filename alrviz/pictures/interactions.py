@@ -407,10 +407,12 @@ def row_sum(row: RowExplanation, *, dark: bool = False) -> Picture:
     return bar_picture(bars, f"log-odds of {short(str(row.of))} against {short(str(row.against))}", dark=dark)
 
 
-def kept_curve(table: pd.DataFrame, current_loss: float | None, of: str = "test", *, dark: bool = False) -> Picture:
+def tuple_count_curve(
+    table: pd.DataFrame, current_loss: float | None, rows_name: str = "test", *, dark: bool = False
+) -> Picture:
     """Return the picture of `keep_best`: log loss and 0-1 loss against the number of tuples kept.
 
-    current_loss: with the muted tuples left out; None where none is muted. of: whose log loss it is.
+    current_loss: with the muted tuples left out; None where none is muted. rows_name: the rows of the losses.
     """
     table = table.iloc[1:]  # with the intercept alone there is nothing to see
     x = table["kept"].to_numpy(float)
@@ -424,7 +426,7 @@ def kept_curve(table: pd.DataFrame, current_loss: float | None, of: str = "test"
     air, n_ends = 0.12 * (y_high - y_low) or 0.1, 0 if current_loss is None else 2
     return Picture(
         draw=partial(_draw_curve, dark=dark), x=(0.9, float(x.max()) ** 1.12 * 1.15),
-        y=(y_low - 1.5 * air, y_high + air), labels=("tuples kept, the best first", f"{of} log loss"),
+        y=(y_low - 1.5 * air, y_high + air), labels=("tuples kept, the best first", f"{rows_name} log loss"),
         data={
             "line": line,
             "best": {"x": [x[k_best]], "y": [losses[k_best]], "words": [f"{int(table['kept'].iloc[k_best])} kept"]},

@@ -71,7 +71,7 @@ def learning_curve(
     rings: Data = {"x": [], "y": [], "words": []}
     for crossing in crossed:
         line = lines[crossing.racer]
-        ring_indices = np.flatnonzero(line["x"] == crossing.seen)
+        ring_indices = np.flatnonzero(line["x"] == crossing.n_rows)
         if len(ring_indices) and not crossing.from_start:
             rings["x"].append(float(line["x"][ring_indices[0]]))
             rings["y"].append(float(line["y"][ring_indices[0]]))
@@ -121,12 +121,12 @@ def _end_labels(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: Ran
 def crossing_text(crossing: Crossing, rows: int) -> str:
     """A crossing in words."""
     end_text = ", at the end by less than a standard error" if crossing.slight else ""
-    if crossing.seen is None:
+    if crossing.n_rows is None:
         return (
             f"{crossing.higher} is not below {crossing.lower} after {rows:,} "
             f"rows{end_text.replace(', at the end', ',')}"
         )
-    since_text = "the start" if crossing.from_start else f"{crossing.seen:,} rows on"
+    since_text = "the start" if crossing.from_start else f"{crossing.n_rows:,} rows on"
     return f"{crossing.higher} stays below {crossing.lower} from {since_text}{end_text}"
 
 

@@ -21,9 +21,9 @@ AXES: Mapping[str, tuple[str, str]] = {
 FIRST_ITERATIONS = 30  # iterations that the span "first" shows
 # Spans: how much of the horizontal axis is shown, and on which scale: words in the menu, suffix of the axis's label.
 SPANS: Mapping[str, tuple[str, str]] = {
-    "all": ("all", ""),
-    "first": (f"first {FIRST_ITERATIONS}", f", first {FIRST_ITERATIONS} iterations"),
-    "log": ("log", ", log scale"),
+    "all": ("all iterations", ""),
+    "first": (f"first {FIRST_ITERATIONS} iterations", f", first {FIRST_ITERATIONS} iterations"),
+    "log": ("log scale", ", log scale"),
 }
 
 
@@ -47,25 +47,25 @@ class Measure:
     grey: tuple[tuple[str, str], ...] = ()
 
 
-_SHARES, _ANJE = ("class_shares", "class prior"), ("anje", "AnJE")
+_SHARES, _ANJE = ("class_shares", "class shares"), ("anje", "AnJE")
 _MILESTONES = (("milestone_0", "1 % milestone"), ("milestone_1", "0.1 % milestone"))
 _ZERO = (("zero_0", "0.01"), ("zero_1", "0.0001"))
-_BASELINES = (("heldout_class_shares", "class prior"), ("heldout_anje", "AnJE"))
+_BASELINES = (("heldout_class_shares", "class shares"), ("heldout_anje", "AnJE"))
 MEASURES: Mapping[str, Measure] = {
     "nll": Measure(
-        "NLL per row", "NLL per row (nats)", "nll", "heldout_log_loss", per_row=True, grey=(_SHARES, _ANJE, *_ZERO)
+        "loss per row", "loss per row (nats)", "nll", "heldout_log_loss", per_row=True, grey=(_SHARES, _ANJE, *_ZERO)
     ),
     "gap": Measure(
-        "suboptimality (gap)",
-        "suboptimality per row (nats)",
+        "loss above the lowest",
+        "training loss above the lowest (nats)",
         "objective",
         per_row=True,
         log=True,
         grey=_MILESTONES,
     ),
-    "gradient": Measure("gradient norm", "norm of dF/dw", "grad_norm", log=True),
+    "gradient": Measure("gradient norm", "norm of the gradient", "grad_norm", log=True),
     "heldout": Measure("test log loss", "test log loss per row (nats)", None, "heldout_log_loss", grey=_BASELINES),
-    "error": Measure("0-1 loss", "0-1 loss (share misclassified)", "train_error", "heldout_error"),
+    "error": Measure("0-1 loss", "0-1 loss (share of rows wrong)", "train_error", "heldout_error"),
     "rmse": Measure("RMSE", "RMSE of the class probabilities", "train_rmse", "heldout_rmse"),
     "alpha": Measure("penalty of each order", "alpha, the penalty of each order", "alpha", of_rows=False, log=True),
 }
@@ -86,7 +86,7 @@ def along_label(axis: str, span: str = "all", measure: str = "") -> str:
     """Return the horizontal axis's label, with the part left out and a logarithmic scale."""
     label, suffix = AXES[axis][1], SPANS[span][1]
     if (axis, measure) == ("iterations", "alpha"):
-        label = "steps: trials of alpha, then iterations"
+        label = "trials of alpha, then iterations"
     return f"first {FIRST_ITERATIONS} {label}" if (axis, span) == ("iterations", "first") else label + suffix
 
 

@@ -24,7 +24,7 @@ BANDS = ((0, 100), (5, 95), (25, 75))  # quantiles, the widest first
 LABEL_WIDTH_SHARE = 0.3  # of the frame's width, right of the paths, for names
 LEFT_GAP_SHARE = 0.02  # of the width, left of them
 LEFT_MARGIN_PX, RIGHT_MARGIN_PX = 86, 30  # px beside the frame: a slider under the picture keeps to them
-_ALPHA = "alpha, log scale: strong to weak"
+_ALPHA = "alpha: strong to weak penalty, log scale"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ def spread(lines: pd.DataFrame, racer: int, alphas: Sequence[float], colour: str
         data = {"x": rows["alpha"].to_numpy(float)} | {name: rows[name].to_numpy(float) for name in column_names}
     return Picture(
         draw=partial(_draw_spread, alphas=alphas, colour=colour),
-        x=(across(alphas)[0], min(alphas)), y=_spread_range(data), labels=("alpha, log scale", "w - center"),
+        x=(across(alphas)[0], min(alphas)), y=_spread_range(data), labels=("alpha, log scale", "weights - center"),
         axes={"x_axis_type": "log"}, data={"bands": data}, key=(racer, key),
     )  # fmt: skip
 

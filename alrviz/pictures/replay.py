@@ -19,6 +19,7 @@ import numpy as np
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.pictures.palette import readable
 from alrviz.pictures.replay_map import Ground, ground_content
+from alrviz.studies.statistics.verdict import Verdict
 
 # Steps of a film: what a screen can show, and 6 racers stay far below 5 MB.
 STEPS = 1000
@@ -99,7 +100,7 @@ class ReplayPanel:
 class Film:
     """Data of a film.
 
-    counted: what a step is called. steps: (S,) their numbers. sentences: (place, words), each from its place on.
+    counted: what a step is called. steps: (S,) their numbers. verdicts: (place, verdict), each from its place on.
     measure: the view that is shown first. ground: a map beside the lines. about: where it comes from.
 
     Its places are whole numbers from 0 to S - 1.
@@ -108,7 +109,7 @@ class Film:
     title: str
     counted: str
     steps: Floats
-    sentences: Sequence[tuple[int, str]]
+    verdicts: Sequence[tuple[int, Verdict]]
     axes: Sequence[ReplayAxis]
     lines: Sequence[ReplayLine]
     views: Sequence[View]
@@ -165,27 +166,27 @@ def content(film: Film, first: int = 0) -> dict[str, Any]:
     return {
         "title": film.title,
         "counted": film.counted,
-        "steps": _numbers(film.steps[step_slice]),
-        "sentences": film.sentences,
+        "steps": _rounded_numbers(film.steps[step_slice]),
+        "verdicts": [[place, verdict.headline, verdict.detail] for place, verdict in film.verdicts],
         "axes": [asdict(axis) for axis in film.axes],
         "measure": film.measure,
         "about": film.about,
         "lines": [
             {
                 "name": line.name, "light": line.light, "dark": line.dark, "lightText": readable(line.light),
-                "darkText": readable(line.dark, dark=True), "x": [_numbers(x[step_slice]) for x in line.x],
+                "darkText": readable(line.dark, dark=True), "x": [_rounded_numbers(x[step_slice]) for x in line.x],
             }
             for line in film.lines
         ],
         "measures": [
             {
                 "label": view.label, "short": view.short, "log": view.log,
-                "grey": [[text, *_numbers([level])] for text, level in view.grey.items()],
-                "less": _numbers(view.less, _MAX_DIFFERENCE_DIGITS),
+                "grey": [[text, *_rounded_numbers([level])] for text, level in view.grey.items()],
+                "less": _rounded_numbers(view.less, _MAX_DIFFERENCE_DIGITS),
                 "floor": view.floor,
                 "along": view.along or [axis.label for axis in film.axes],
-                "lines": [{"y": _numbers(y, _MAX_DIFFERENCE_DIGITS if view.less else _DIGITS, step_slice),
-                           "held": _numbers(heldout, step_slice=step_slice)}
+                "lines": [{"y": _rounded_numbers(y, _MAX_DIFFERENCE_DIGITS if view.less else _DIGITS, step_slice),
+                           "held": _rounded_numbers(heldout, step_slice=step_slice)}
                           for y, heldout in zip(view.train, view.heldout, strict=True)],
             }
             for view in film.views
@@ -202,19 +203,19 @@ def _panel(panel: ReplayPanel) -> dict[str, Any]:
     panel_places = panel.levels if panel.x is None else panel.x
     return {
         "name": panel.name,
-        "x": _numbers(np.arange(len(panel_places)) if panel.x is None else panel.x),
+        "x": _rounded_numbers(np.arange(len(panel_places)) if panel.x is None else panel.x),
         "levels": list(panel.levels) if panel.x is None else None,
-        "frames": [[_numbers(curve, 4) for curve in step_curves] for step_curves in panel.frames],
+        "frames": [[_rounded_numbers(curve, 4) for curve in step_curves] for step_curves in panel.frames],
         "low": panel.low,
         "high": panel.high,
         "colours": panel.colours,
-        "rug": [[*_numbers([value]), int(code)] for value, code in panel.rug],
+        "rug": [[*_rounded_numbers([value]), int(code)] for value, code in panel.rug],
         "rugColours": panel.rug_colours,
         "notes": panel.notes,
     }
 
 
-def _numbers(values: Any, digits: int = _DIGITS, step_slice: slice = slice(None)) -> list[float | int | None]:
+def _rounded_numbers(values: Any, digits: int = _DIGITS, step_slice: slice = slice(None)) -> list[float | int | None]:
     """Round numbers to the digits that a picture needs; None for those that are not finite."""
     if values is None:
         return []

@@ -77,8 +77,8 @@ def test_the_first_screen_has_the_shortest_address(explorer: Explorer):
 
 # What each page says and no other does.
 SEEN = {
-    "Convergence": "^Question$|^gap |suboptimality",
-    "Which order?": "folds: a sentence|Press Run: [0-9] orders",
+    "Convergence": "^Question$|training loss above the lowest",
+    "Which order?": "a verdict needs two|Press Run: orders [0-9]",
     "Bias and variance": "^Learning curve$",
     "Compare": "^History$",
     "Data": "^Columns as CSV$",

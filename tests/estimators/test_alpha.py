@@ -120,9 +120,9 @@ def test_a_fit_that_does_not_end_well_is_skipped_and_starts_none(code, monkeypat
         """A run that ends badly at some strengths."""
 
         @classmethod
-        def on(cls, prepared, recipe, *, start=None, **more):
+        def on_prepared(cls, prepared, recipe, *, start=None, **more):
             starts.setdefault(recipe.params["alpha"], start)
-            return super().on(prepared, recipe, start=start, **more)
+            return super().on_prepared(prepared, recipe, start=start, **more)
 
         def steps(self):
             yield from super().steps()
@@ -151,8 +151,8 @@ def test_with_an_order_to_be_chosen_no_fit_starts_from_another_of_other_cells():
 
 def test_folds_share_the_memory_they_take_together(monkeypatch):
     data, limits = load_demo("led", 200), []
-    real = Run.on
-    monkeypatch.setattr(Run, "on", lambda *a, **more: limits.append(more["max_memory"]) or real(*a, **more))
+    real = Run.on_prepared
+    monkeypatch.setattr(Run, "on_prepared", lambda *a, **more: limits.append(more["max_memory"]) or real(*a, **more))
     model = LRClassifier(order=1, alpha="cv", max_memory=30_000_000).fit(data.X, data.y)
     *of_folds, own = limits
     assert set(of_folds) == {10_000_000}

@@ -59,7 +59,7 @@ def test_lr_of_order_1_is_logistic_regression_on_the_one_hot(classes, scale):
 def test_a_large_alpha_gives_the_centers_model(dataset, order, penalty):
     X, y = dataset.X, dataset.y
     anje = AnJEClassifier(order=order).fit(X, y)
-    ones = LinearModel(anje.cells_, anje.tables_.seen, anje.log_theta_, anje.intercept_)
+    ones = LinearModel(anje.cells_, anje.tables_.seen_cells, anje.log_theta_, anje.intercept_)
     expected = {
         0: np.full((len(y), len(anje.classes_)), 1 / len(anje.classes_)),
         "anje": anje.predict_proba(X),

@@ -54,7 +54,7 @@ def test_every_recipe_is_priced_on_every_table(page):
     assert [[one.name for one in line] for line in page.tab.runner.costs.estimates_by_table] == [["nb", "tan"]] * 2
     assert "<td>monks-1" not in page.tab.layout.cost_table.object
     assert "432 rows, 6 columns, 2 classes" in page.tab.layout.cost_table.object
-    assert "Press Run: 2 recipes on 2 data sets, 5 fits each" in page.tab.study_view.sentence.object
+    assert "Press Run: 2 models on 2 data sets, 5 fits each" in page.tab.study_view.sentence.object
 
 
 def test_the_first_settings_are_the_shortest_link():
@@ -177,7 +177,7 @@ def test_what_no_table_can_take_is_left_out_and_told():
     assert known(page).recipes == (Recipe("anje", order=1),)
     assert "1 left out" in page.tab.layout.time.object
     assert "refused" in page.tab.layout.cost_table.object
-    assert "1 recipe on 1 data set" in page.tab.study_view.sentence.object
+    assert "1 model on 1 data set" in page.tab.study_view.sentence.object
     page.close()
 
 

@@ -57,7 +57,7 @@ def test_every_order_is_priced_and_the_study_is_told(page):
     assert page.runner.costs.study._expected_seconds == {
         k: one.cost.seconds for k, one in enumerate(page.runner.costs.fits)
     }
-    assert "Press Run: 4 orders" in page.study_view.sentence.object
+    assert "Press Run: orders 1 to 3" in page.study_view.sentence.object
 
 
 def test_orders_may_be_judged_without_the_models_beside_them(page):
@@ -76,7 +76,7 @@ def test_orders_may_be_judged_without_the_models_beside_them(page):
 def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason():
     narrow = open_page("?page=order&data=xor&kinds=2i_3i_4i_5i&of=lr_a0.1&folds=5")
     until(narrow, lambda: narrow.runner.costs is not None)
-    shown = [one for one in narrow.runner.costs.fits if one.refused]
+    shown = [one for one in narrow.runner.costs.fits if one.refusal]
     assert shown, "an order above the number of columns"
     assert "left out" in narrow.layout.cost_table.object
     assert "the table has only 2 used columns" in narrow.layout.cost_table.object
@@ -101,7 +101,7 @@ def test_run_gives_the_verdict_and_a_way_to_use_it(page):
     )
     assert all(f">{seconds_text(seconds)}<" in page.layout.cost_table.object for seconds in costs.train_seconds)
     assert "visibility:hidden" in page.layout.time.object, "the bar says it by the fits that are back"
-    assert page.study_view.sentence.object.startswith("<div class='sentence'>n&nbsp;=&nbsp;2 lowers test log loss")
+    assert "Pairs (n&nbsp;=&nbsp;2) are best" in page.study_view.sentence.object
     assert (page.layout.open_button.visible, page.recommendation().label) == (True, "all orders, n = 2"), (
         "AutoClassifier's is better"
     )
@@ -128,7 +128,7 @@ def test_autoclassifiers_model_is_used_where_it_is_better(page):
 
     class Ahead:
         recipe = staticmethod(lambda: Recipe("lr", order=2, alpha=0.3))
-        verdict = staticmethod(lambda: OrderVerdict(2, 2, "", automatic=mine))
+        verdict = staticmethod(lambda: OrderVerdict("", order=2, best=2, automatic=mine))
 
     assert racers_of(Ahead(), 7) == (mine.replace(seed=7), Recipe("lr", order=2, alpha=0.3, seed=7))
     page.study_view.verdict = Ahead.verdict()
@@ -146,7 +146,7 @@ def test_autoclassifiers_model_is_used_where_it_is_better(page):
 def test_of_all_orders_each_has_the_middle_one_of_its_alphas():
     class Chosen:
         recipe = staticmethod(lambda: Recipe("hlr", order=2, alpha="auto"))
-        verdict = staticmethod(lambda: OrderVerdict(2, 2, ""))
+        verdict = staticmethod(lambda: OrderVerdict("", order=2, best=2))
         frame = staticmethod(
             lambda: pd.DataFrame({"order": [2, 2, 2, 1], "outcome": "x", "alpha_chosen": float("nan"),
                                   "alpha_1": [0.1, 0.3, 1.0, 9.0], "alpha_2": [5.0, 7.0, 6.0, None]})
@@ -168,7 +168,7 @@ def test_a_family_of_all_orders_finds_an_alpha_for_each_and_keeps_what_is_typed(
 def test_the_class_shares_are_not_used():
     class Nothing:
         recipe = staticmethod(lambda: None)
-        verdict = staticmethod(lambda: OrderVerdict(0, 0, ""))
+        verdict = staticmethod(lambda: OrderVerdict("", order=0, best=0))
 
     assert racers_of(Nothing(), 0) == ()
 
@@ -176,7 +176,7 @@ def test_the_class_shares_are_not_used():
 def test_a_chosen_alpha_is_the_middle_one_of_the_folds():
     class Chosen:
         recipe = staticmethod(lambda: OrderSpec.default_recipes[0].replace(order=2))
-        verdict = staticmethod(lambda: OrderVerdict(2, 2, ""))
+        verdict = staticmethod(lambda: OrderVerdict("", order=2, best=2))
         frame = staticmethod(
             lambda: pd.DataFrame({"order": [2, 2, 2, 1], "outcome": "x", "alpha_chosen": [0.1, 0.3, 1.0, 9.0]})
         )
@@ -334,6 +334,6 @@ def test_what_failed_is_computed_again_when_there_is_a_place_and_what_is_not_sav
 
 def test_cost_of_what_is_refused_is_escaped():
     text = costs_html(
-        PlannedStudy((RecipeEstimate("n = 1", OrderSpec.default_recipes[0], refused="<b>too large</b>"),), Cost())
+        PlannedStudy((RecipeEstimate("n = 1", OrderSpec.default_recipes[0], refusal="<b>too large</b>"),), Cost())
     )
     assert "&lt;b&gt;too large" in text

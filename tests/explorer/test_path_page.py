@@ -102,7 +102,7 @@ def test_menus_say_what_they_can_and_links_bring_the_rest():
 def test_what_cannot_be_run_is_said_in_its_place():
     page = open_page("?page=path&data=age-curve&of=alr_o3_a1")
     until(page, lambda: page.runner.costs is not None)
-    assert "Nothing to run:" in page.study_view.sentence.object
+    assert "Nothing to run" in page.study_view.sentence.object
     assert page.study_view.bar.run.disabled
     page.menus["order"].value = 1
     until(page, lambda: page.runner.costs is not None)

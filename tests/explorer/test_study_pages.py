@@ -61,17 +61,17 @@ def losses_shown(said: str, mine: Any, made: Any) -> bool:
     names = frame.order.map("{:.0f}".format).where(frame.order.notna(), other)
     fits = zip(names, frame.repeat, frame.fold, frame.log_loss, strict=True)
     lines = [f"{name} {repeat} {fold} {loss:.6f}" for name, repeat, fold, loss in fits]
-    return len(lines) > 4 and set(lines) <= set(said.splitlines()) and mine.verdict().sentence in said
+    return len(lines) > 4 and set(lines) <= set(said.splitlines()) and str(mine.verdict()) in said
 
 
 def kept_shown(said: str, mine: Any, made: Any) -> bool:
     fits = mine.frame()[["racer", "repeat", "fold", "log_loss"]].itertuples(index=False)
     lines = {f"{racer} {repeat} {fold} {loss:.6f}" for racer, repeat, fold, loss in fits}
-    return len(lines) > 4 and lines <= set(said.splitlines()) and mine.verdict().sentence in said
+    return len(lines) > 4 and lines <= set(said.splitlines()) and str(mine.verdict()) in said
 
 
 def effects_shown(said: str, mine: Any, made: Any) -> bool:
-    return mine.interactions.sentence() in said and mine.importance().index[0] in said
+    return str(mine.interactions.verdict()) in said and mine.importance().index[0] in said
 
 
 def path_shown(said: str, mine: Any, made: Any) -> bool:
@@ -261,9 +261,9 @@ def test_it_is_priced_before_anything_runs(case, visit):
 def test_what_cannot_be_paid_for_is_left_out_with_the_reason(case, visit, monkeypatch):
     monkeypatch.setattr("alrviz.studies.core.workers.fair_memory", lambda: 1000)
     part = visit(case)
-    assert all(one.refused for one in part.runner.costs.fits)
+    assert all(one.refusal for one in part.runner.costs.fits)
     assert "left out" in part.layout.cost_table.object or "refused" in part.layout.cost_table.object
-    assert "Nothing to run:" in part.study_view.sentence.object
+    assert "Nothing to run" in part.study_view.sentence.object
     assert "memory" in part.study_view.sentence.object, "the reason"
     assert part.study_view.bar.run.disabled
     assert part.runner.start() is None

@@ -39,7 +39,9 @@ def mixed(rows=60, n_classes=2, *, numeric=2, seed=0, weights=None, gaps=0.0, ov
 def density_run(encoded, holdout=None, n_jobs=1, **params):
     """Return a run of dlr, its bandwidths by "loo"; whatever else is left out takes the recipe's default."""
     seed = params.pop("seed", 0)
-    return Run.of(encoded, Recipe("dlr", **{"bandwidth": "loo", "seed": seed, **params}), holdout, n_jobs=n_jobs)
+    return Run.on_encoded(
+        encoded, Recipe("dlr", **{"bandwidth": "loo", "seed": seed, **params}), holdout, n_jobs=n_jobs
+    )
 
 
 def density_objective(encoded, **params):

@@ -73,7 +73,7 @@ def counted(encoded, order, m=1.0):
 
 def run_of(encoded, family="lr", holdout=None, **params):
     """Return a run on one thread; whatever is left out takes the recipe's default."""
-    return Run.of(encoded, Recipe(family, **params), holdout, n_jobs=1)
+    return Run.on_encoded(encoded, Recipe(family, **params), holdout, n_jobs=1)
 
 
 def prepared_objective(encoded, family="lr", **params):

@@ -31,7 +31,7 @@ def test_the_metric_is_that_of_the_formula(alpha, size):
     p = softmax(objective.model(w).scores(encoded.codes, 1), axis=1)
     variance = encoded.weights[:, None] * p * (1 - p)
     of = objective.parameterisation
-    cells = naive_scatter(encoded.codes, encoded.levels.tolist(), 2, variance)[of.tables.seen]
+    cells = naive_scatter(encoded.codes, encoded.levels.tolist(), 2, variance)[of.tables.seen_cells]
     sums = np.concatenate([cells, variance.sum(axis=0)[None]])
     counts = np.append(of.tables.counts.sum(axis=1), of.tables.class_counts.sum())
     pi = np.exp(of.tables.log_pi)

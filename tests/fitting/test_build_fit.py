@@ -14,7 +14,7 @@ SHARES = ["cell", "tuple", "all"]
 def start_of(seed, family="alr", **params):
     """Weights that a run with this seed starts from."""
     encoded = table(300, (5, 6, 4, 5), 3)
-    run = Run.of(encoded, Recipe(family, seed=seed, order=2, start="random", max_iter=0, **params), n_jobs=1)
+    run = Run.on_encoded(encoded, Recipe(family, seed=seed, order=2, start="random", max_iter=0, **params), n_jobs=1)
     run.advance()
     return run.state.point.w
 
@@ -31,7 +31,9 @@ def test_random_weights_are_the_seed_s_and_have_their_spread(params):
 
 def test_the_seed_of_a_start_is_no_matter_of_other_starts():
     encoded = table()
-    runs = [drain(Run.of(encoded, Recipe("alr", seed=seed, start="one", max_iter=3), n_jobs=1)) for seed in (0, 1)]
+    runs = [
+        drain(Run.on_encoded(encoded, Recipe("alr", seed=seed, start="one", max_iter=3), n_jobs=1)) for seed in (0, 1)
+    ]
     assert same_steps(*(run.trace for run in runs))
 
 

@@ -99,34 +99,34 @@ def test_an_estimate_knows_the_solver_and_refuses_only_what_no_solver_fits():
     full = estimate_levels(*shape, recipe, max_memory=2**40)
     vector = 8 * (full.cells_seen + 1) * 3
     less = estimate_levels(*shape, recipe, max_memory=full.cost.bytes - 1)
-    assert (less.choice.solver, less.choice.memory, less.refused) == ("lbfgs", 9, "")
+    assert (less.choice.solver, less.choice.memory, less.refusal) == ("lbfgs", 9, "")
     assert full.cost.bytes - less.cost.bytes == pytest.approx(vector, abs=2)
     least = estimate_levels(*shape, recipe, max_memory=full.cost.bytes - 8 * vector)
-    assert (least.choice.solver, least.refused) == ("cg", "")
-    assert estimate_levels(*shape, recipe, max_memory=full.cost.bytes - 9 * vector).refused
+    assert (least.choice.solver, least.refusal) == ("cg", "")
+    assert estimate_levels(*shape, recipe, max_memory=full.cost.bytes - 9 * vector).refusal
 
 
 def test_a_run_says_which_solver_it_took_and_why(monkeypatch):
     monkeypatch.setattr(peak_module, "MAX_SNAPSHOT_BYTES", 0)  # room for snapshots is set aside as if steps were many
     encoded = table(400, (12, 12, 12), 3)
     recipe = Recipe("lr", alpha=0, max_iter=12)
-    whole = Run.of(encoded, recipe, n_jobs=1, max_memory=2**40)
+    whole = Run.on_encoded(encoded, recipe, n_jobs=1, max_memory=2**40)
     assert whole.solver == "lbfgs"
     whole.advance()
     assert "few passes" in whole.estimate.choice.reason
-    tight = Run.of(
+    tight = Run.on_encoded(
         encoded, recipe, n_jobs=1, max_memory=whole.estimate.cost.bytes - 8 * (whole.estimate.cells_seen + 1) * 3 * 6
     )
     drain(tight)
     assert (tight.solver, tight._fit.solver.memory) == ("lbfgs", 4)
     poor = drain(
-        Run.of(
+        Run.on_encoded(
             encoded, recipe, n_jobs=1, max_memory=tight.estimate.cost.bytes - 8 * (whole.estimate.cells_seen + 1) * 6
         )
     )
     assert poor.solver == "cg"
     assert "instead of lbfgs" in poor.estimate.choice.reason
-    named = drain(Run.of(encoded, recipe.replace(solver="cg"), n_jobs=1))
+    named = drain(Run.on_encoded(encoded, recipe.replace(solver="cg"), n_jobs=1))
     assert same_steps(poor.trace, named.trace)
 
 
@@ -138,7 +138,7 @@ def test_a_start_is_the_earlier_model_in_whatever_units(family, params):
     encoded = table(200)
     earlier = drain(run_of(encoded, "lr", order=2, alpha=1.0, max_iter=15))
     recipe = Recipe(family, order=2, alpha=0.3, penalty="phi", max_iter=5, **params)
-    run = Run.of(encoded, recipe, n_jobs=1, start=earlier.model)
+    run = Run.on_encoded(encoded, recipe, n_jobs=1, start=earlier.model)
     first = run.advance()
     assert first.nll == pytest.approx(earlier.trace[-1].nll, rel=1e-9) or family == "alr"
     live = run.scale != 0
@@ -153,8 +153,8 @@ def test_a_path_with_starts_begins_near_its_ends_and_takes_fewer_steps():
     cold, warm, before = 0, 0, None
     for alpha in np.geomspace(10.0, 5.0, 8):
         recipe = Recipe("lr", order=2, alpha=alpha, tol=1e-10, max_iter=500)
-        far = drain(Run.of(encoded, recipe, n_jobs=1)).trace
-        run = drain(Run.of(encoded, recipe, n_jobs=1, start=before))
+        far = drain(Run.on_encoded(encoded, recipe, n_jobs=1)).trace
+        run = drain(Run.on_encoded(encoded, recipe, n_jobs=1, start=before))
         if before is not None:
             assert run.trace[0].objective < 1.01 * run.trace[-1].objective < 0.9 * far[0].objective
         cold, warm, before = cold + len(far), warm + len(run.trace), run.model
@@ -164,7 +164,7 @@ def test_a_path_with_starts_begins_near_its_ends_and_takes_fewer_steps():
 def test_shared_weights_start_from_the_nearest():
     encoded = table(200)
     earlier = drain(run_of(encoded, "alr", order=2, alpha=0.5, share="tuple", max_iter=20))
-    run = Run.of(encoded, Recipe("alr", order=2, alpha=0.5, share="tuple"), n_jobs=1, start=earlier.model)
+    run = Run.on_encoded(encoded, Recipe("alr", order=2, alpha=0.5, share="tuple"), n_jobs=1, start=earlier.model)
     run.advance()
     np.testing.assert_allclose(run.state.point.w, earlier.state.point.w, rtol=1e-10, atol=1e-12)
     phi = np.random.default_rng(0).normal(size=run.scale.shape)
@@ -178,4 +178,4 @@ def test_shared_weights_start_from_the_nearest():
 def test_a_start_of_another_table_is_refused():
     earlier = drain(run_of(table(200), "lr", order=1, max_iter=2))
     with pytest.raises(RecipeError, match="expected a model of the same rows and order"):
-        Run.of(table(200), Recipe("lr", order=2), n_jobs=1, start=earlier.model).advance()
+        Run.on_encoded(table(200), Recipe("lr", order=2), n_jobs=1, start=earlier.model).advance()

@@ -83,7 +83,7 @@ def test_any_number_of_workers_gives_the_bits_of_one_process(client, coded):
         for kind, allowed in ALLOWED.items():
             got = counted(coded, ClusterChunks(client, coded, "train"), allowed)
             np.testing.assert_array_equal(got.tables.counts, want[kind].tables.counts)
-            np.testing.assert_array_equal(got.tables.seen, want[kind].tables.seen)
+            np.testing.assert_array_equal(got.tables.seen_cells, want[kind].tables.seen_cells)
             table, losses = descended(got, 3)
             assert losses == descents[kind][1]
             np.testing.assert_array_equal(table, descents[kind][0])

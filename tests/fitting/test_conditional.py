@@ -16,19 +16,19 @@ from alrviz.fitting.cost.estimate import estimate
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.conditional import ELR
 from alrviz.fitting.families.networks import learn
-from alrviz.fitting.objectives.conditional import conditional
+from alrviz.fitting.objectives.conditional import conditional_objective
 from alrviz.fitting.prepare import TrainingData, prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
-from alrviz.fitting.solvers.cg_brent import BrentGradients, lowest
+from alrviz.fitting.solvers.cg_brent import BrentGradients, lowest_step
 from alrviz.fitting.solvers.cross_tuned import FOLDS, PATIENCE_ITERATIONS
 from alrviz.models.linear import log_softmax
-from alrviz.models.structures import Structure, naive
+from alrviz.models.structures import Structure, naive_structure
 from alrviz.passes.vectors import dot
 from tests.fitting.tables import table
 
 STRUCTURES = {
-    "naive": naive(4),
+    "naive": naive_structure(4),
     "tree": Structure(((), (0,), (0,), (2,)), (0, 1, 2, 3)),
     "two parents": Structure(((2,), (0, 2), (), (1, 0)), (2, 0, 1, 3)),
 }
@@ -38,7 +38,7 @@ PARAMS = dict(Recipe("elr", cross_tuning=False).params)
 def objective_of(structure, class_weight=None, **settings):
     encoded, held = table(60, (3, 4, 2, 5), seed=3, **settings), table(40, (3, 4, 2, 5), seed=8, **settings)
     prepared = TrainingData(encoded, held, n_jobs=1)
-    return prepared, *conditional(prepared, structure, {**PARAMS, "class_weight": class_weight})
+    return prepared, *conditional_objective(prepared, structure, {**PARAMS, "class_weight": class_weight})
 
 
 def run_of(dataset, **params):
@@ -83,7 +83,11 @@ FOREST = Structure(((1,), (), (1,), (0,)), (1, 0, 2, 3))
 def summed_objective(gaps, structure=FOREST, summed=True):
     encoded, held = table(60, (3, 4, 2, 5), seed=3, gaps=gaps), table(40, (3, 4, 2, 5), seed=8, gaps=gaps)
     params = {**PARAMS, "class_weight": "balanced"}
-    return encoded, held, *conditional(TrainingData(encoded, held, n_jobs=1), structure, params, summed=summed)
+    return (
+        encoded,
+        held,
+        *conditional_objective(TrainingData(encoded, held, n_jobs=1), structure, params, sums_missing=summed),
+    )
 
 
 @pytest.mark.parametrize("gaps", [0.1, 0.5])
@@ -106,7 +110,7 @@ def test_its_tables_start_with_the_rows_that_have_their_columns():
     model, k = objective.model(objective.start), 1
     both = (encoded.codes[0] < 3) & (encoded.codes[1] == 2) & (encoded.y == k)
     n, t = np.bincount(encoded.codes[0, both], minlength=3), model.structure.order.index(0)
-    found = model.phi[np.flatnonzero(model.seen == model.space.first[t] + 2 * 3)[0] :][:3, k]
+    found = model.phi[np.flatnonzero(model.seen_cells == model.space.first[t] + 2 * 3)[0] :][:3, k]
     np.testing.assert_allclose(np.exp(found), (n + 1 / 3) / (n.sum() + 1), rtol=1e-12)
 
 
@@ -231,14 +235,14 @@ def test_the_printed_sign_loses_what_conjugate_directions_gain():
     ],
 )
 def test_a_line_is_searched_to_its_lowest_place(value, guess, place):
-    t, trials = lowest(value, value(0.0), guess)
+    t, trials = lowest_step(value, value(0.0), guess)
     assert t == pytest.approx(place, rel=0.05)
     assert 0 < trials < 35
 
 
 def test_a_line_that_falls_for_ever_or_never_ends_too():
-    assert lowest(lambda t: t, 0.0, 1.0) == (0.0, 12)
-    t, trials = lowest(lambda t: np.exp(-t), 1.0, 1.0)
+    assert lowest_step(lambda t: t, 0.0, 1.0) == (0.0, 12)
+    t, trials = lowest_step(lambda t: np.exp(-t), 1.0, 1.0)
     assert t > 1e3
     assert trials < 20
 
@@ -276,7 +280,7 @@ def test_where_no_iteration_helps_the_counted_tables_stay():
     rng = np.random.default_rng(0)
     encoded = table(40, (4,) * 6, 2, seed=0)
     encoded.y[:] = rng.integers(0, 2, 40)
-    run = Run.of(encoded, Recipe("elr", seed=1), n_jobs=1)
+    run = Run.on_encoded(encoded, Recipe("elr", seed=1), n_jobs=1)
     steps = [step for step in run.steps() if step.kind != "search"]
     assert run.outcome.sentence == "cross-tuning chose 0 iterations: the counted tables"
     assert steps[0].nll == steps[-1].nll
@@ -347,12 +351,12 @@ def test_the_estimate_counts_possible_cells(structure, cells):
     encoded = table(50, (3, 4, 2, 5))
     known = estimate(Recipe("elr", structure=structure), TableShape(encoded))
     assert known.cost.parameters == 3 * (1 + cells)
-    assert (known.choice.solver, known.refused) == ("cg", "")
+    assert (known.choice.solver, known.refusal) == ("cg", "")
     small = estimate(Recipe("elr", structure=structure), TableShape(encoded), 1000)
-    assert "1 MiB" not in small.refused
-    assert "MiB may be used" in small.refused
+    assert "1 MiB" not in small.refusal
+    assert "MiB may be used" in small.refusal
     with pytest.raises(MemoryLimitError, match="MiB may be used"):
-        list(Run.of(encoded, Recipe("elr", structure=structure), max_memory=1000).steps())
+        list(Run.on_encoded(encoded, Recipe("elr", structure=structure), max_memory=1000).steps())
 
 
 @pytest.mark.parametrize(("structure", "tuned"), [("nb", False), ("tan", False), ("tan", True)])
@@ -361,9 +365,9 @@ def test_the_estimate_is_what_it_takes(structure, tuned):
     recipe = Recipe("elr", structure=structure, cross_tuning=tuned, max_iter=2)
     prepared = prepare(dataset, recipe, 1)
     encoded, holdout = prepared.encoded, prepared.holdout
-    list(Run.of(encoded, recipe, holdout, n_jobs=1).steps())  # compiled
+    list(Run.on_encoded(encoded, recipe, holdout, n_jobs=1).steps())  # compiled
     tracemalloc.start()
-    list(Run.of(encoded, recipe, holdout, n_jobs=1).steps())
+    list(Run.on_encoded(encoded, recipe, holdout, n_jobs=1).steps())
     taken = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     taken += sum(part.codes.nbytes + part.y.nbytes + part.weights.nbytes for part in (encoded, holdout))

@@ -92,9 +92,9 @@ def test_what_no_bandwidth_changes_is_computed_once(mode, overlap, monkeypatch):
     encoded = mixed(200, 3, overlap=overlap)
     kept = drain(density_run(encoded, bandwidth=mode, max_iter=15))
     few = len(counted)
-    fill = of_density.DensityFeatures._fill
+    fill = of_density.DensityFeatures._compute_features
     monkeypatch.setattr(
-        of_density.DensityFeatures, "_fill", lambda self, *given: fill(self, *given[:-2], None, given[-1])
+        of_density.DensityFeatures, "_compute_features", lambda self, *given: fill(self, *given[:-2], None, given[-1])
     )
     anew = drain(density_run(encoded, bandwidth=mode, max_iter=15))
     assert same_steps(kept.trace, anew.trace)
@@ -187,10 +187,10 @@ def test_a_run_is_paused_stepped_replayed_and_looked_at_in_the_past():
 def test_a_run_begins_where_another_ended():
     encoded = mixed(150, 3)
     end = drain(density_run(encoded, alpha=0.3))
-    again = Run.of(encoded, Recipe("dlr", bandwidth="loo", alpha=0.3), n_jobs=1, start=end.model)
+    again = Run.on_encoded(encoded, Recipe("dlr", bandwidth="loo", alpha=0.3), n_jobs=1, start=end.model)
     assert again.advance().objective == pytest.approx(end.trace[-1].objective, rel=1e-12)
     assert len(drain(again).trace) < len(end.trace) / 2
-    other = Run.of(mixed(150, 2), Recipe("dlr", bandwidth="loo"), n_jobs=1, start=end.model)
+    other = Run.on_encoded(mixed(150, 2), Recipe("dlr", bandwidth="loo"), n_jobs=1, start=end.model)
     with pytest.raises(RecipeError, match=r"start is not a model of these 3 columns and 2 classes"):
         other.advance()
 
@@ -260,10 +260,10 @@ def test_names_and_paper_mode():
         "bandwidth": "paper", "validation_fraction": 0.2, "alpha": 0.0, "center": 0, "start": "zero", "smoothing": 1.0,
         "class_weight": None, "max_iter": 0, "tol": 0,
     }  # fmt: skip
-    assert paper.paper
+    assert paper.is_paper_fit
     assert paper_mode(Recipe("dlr", bandwidth="silverman")).params["bandwidth"] == "silverman"
-    assert not Recipe("dlr", bandwidth="loo", alpha=0).paper
-    assert [Recipe("dlr", bandwidth=mode).draws for mode in MODES] == [False, False, True, True]
+    assert not Recipe("dlr", bandwidth="loo", alpha=0).is_paper_fit
+    assert [Recipe("dlr", bandwidth=mode).is_random for mode in MODES] == [False, False, True, True]
     with pytest.raises(RecipeError, match=r"bandwidth='silvermann' is not known.*did you mean 'silverman'"):
         Recipe("dlr", bandwidth="silvermann")
     with pytest.raises(RecipeError, match=r"dlr has no parameter 'order'"):

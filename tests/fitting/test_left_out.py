@@ -39,8 +39,10 @@ def test_a_score_is_what_a_model_without_the_tuple_loses(monkeypatch, alpha):
         table, order = own.step_table(np.zeros(own.scale.shape)), np.random.default_rng((3, 1))
         if alpha:  # spread over the rows that are learned from, as many as look at a cell
             part = count_stream(LEVELS, tuples, chunked(codes[:, :learned], y[:learned]), CLASSES, 1.0, 2**24, 1)
-            seen = dict(zip(part.tables.seen.tolist(), part.tables.counts.sum(axis=1), strict=True))
-            visits = np.array([max(1.0, seen.get(cell, 0.0)) for cell in streamed.tables.seen.tolist()] + [learned])
+            seen = dict(zip(part.tables.seen_cells.tolist(), part.tables.counts.sum(axis=1), strict=True))
+            visits = np.array(
+                [max(1.0, seen.get(cell, 0.0)) for cell in streamed.tables.seen_cells.tolist()] + [learned]
+            )
             table[np.append(streamed.rows, len(table) - 2), 3, :CLASSES] = 2 * alpha / visits[:, None]
         for _ in range(TRIAL_PASSES):
             own.passes.visit(apart.codes, apart.y, order.permutation(learned), table, 0.2)

@@ -37,7 +37,7 @@ def test_value_is_the_naive_one(family, params, center, penalty):
         center = 0
     encoded, objective, w, _ = make(family, params, center=center, penalty=penalty)
     codes, levels, y, weights = encoded.codes, encoded.levels.tolist(), encoded.y, encoded.weights
-    seen = objective.parameterisation.tables.seen
+    seen = objective.parameterisation.tables.seen_cells
     phi = objective.scale * w
     gamma = objective.parameterisation.tables.space.gamma
     dense, bias = naive_anje(codes, levels, 2, y, weights, 3, 1.0)

@@ -129,7 +129,9 @@ def test_without_a_penalty_they_share_the_least_nll_where_there_is_one(order):
     least = {}
     for racer, (family, params) in RACERS.items():
         solver = "lbfgs" if racer == "adaptive" else "tron"
-        run = Run.of(encoded, Recipe(family, order=order, alpha=0, solver=solver, tol=0.0, max_iter=2000, **params))
+        run = Run.on_encoded(
+            encoded, Recipe(family, order=order, alpha=0, solver=solver, tol=0.0, max_iter=2000, **params)
+        )
         for _ in run.steps():
             if np.abs(slopes(run)).max() <= LEAST_SLOPE * encoded.total:
                 break

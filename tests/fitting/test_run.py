@@ -91,14 +91,14 @@ def test_two_who_ask_for_steps_take_turns():
 
 def test_a_replay_keeps_the_limit_on_memory():
     encoded = table()
-    run = drain(Run.of(encoded, Recipe("lr", order=1, max_iter=2), max_memory=10**9))
-    assert run.replay(1).estimate.allowed == 10**9
+    run = drain(Run.on_encoded(encoded, Recipe("lr", order=1, max_iter=2), max_memory=10**9))
+    assert run.replay(1).estimate.max_bytes == 10**9
 
 
 def test_threads_change_nothing():
     encoded = table(6000, (6, 5, 4, 7, 6, 5), 3, seed=1)
     recipe = Recipe("alr", order=2, alpha=0.0, max_iter=12, tol=0.0)
-    one, two = (drain(Run.of(encoded, recipe, encoded.take(np.arange(700)), n_jobs=jobs)) for jobs in (1, 2))
+    one, two = (drain(Run.on_encoded(encoded, recipe, encoded.take(np.arange(700)), n_jobs=jobs)) for jobs in (1, 2))
     assert same_steps(one.trace, two.trace)
     assert np.array_equal(one.state.point.w, two.state.point.w)
 
@@ -247,11 +247,11 @@ def test_a_fault_of_ours_is_told_as_one(monkeypatch, caplog):
 
 def test_a_model_too_large_is_refused_before_it_is_counted(monkeypatch):
     monkeypatch.setattr(run_module.TrainingData, "tables", lambda *a, **k: pytest.fail("counted"))
-    run = Run.of(table(), Recipe("lr"), max_memory=1000)
+    run = Run.on_encoded(table(), Recipe("lr"), max_memory=1000)
     with pytest.raises(MemoryLimitError, match=r"order 2 needs about .* MiB here and 0 MiB may be used"):
         run.advance()
     assert run.outcome.code == "failed"
-    assert run.estimate.refused == run.outcome.sentence
+    assert run.estimate.refusal == run.outcome.sentence
 
 
 @pytest.mark.parametrize("family", ["lr", "alr", "anje"])

@@ -49,7 +49,7 @@ def large(rows, monkeypatch) -> StreamedCounts:
 
 def table_bytes(of: StreamedCounts) -> int:
     size = 8 * of.passes.cells.n_rows * of.passes.padded_width
-    assert size > 10 * 8 * len(of.tables.seen) * CLASSES
+    assert size > 10 * 8 * len(of.tables.seen_cells) * CLASSES
     assert size > 10 * 2**20
     return size
 

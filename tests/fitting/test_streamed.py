@@ -69,7 +69,7 @@ def objective(streamed, family: str, codes, y, **params) -> StreamObjective:
 def test_counts_are_those_of_the_rows_in_memory(order, cells):
     codes, y = rows()
     tables, want = counted(codes, y, order, cells).tables, in_memory(codes, y).tables(order, 1.0)
-    for name in ("seen", "counts", "class_counts", "tuple_counts", "log_theta"):
+    for name in ("seen_cells", "counts", "class_counts", "tuple_counts", "log_theta"):
         np.testing.assert_array_equal(getattr(tables, name), getattr(want, name), err_msg=name)
 
 
@@ -97,7 +97,7 @@ def test_value_and_gradient_are_those_of_the_fit_in_memory(cells, family, penalt
     codes, y = rows()
     streamed, prepared = counted(codes, y, 2, cells), in_memory(codes, y)
     own = objective(streamed, family, codes, y, penalty=penalty)
-    covered = prepared.covered(2)
+    covered = prepared.covered_rows(2)
     of = parameterise(family, prepared.tables(2, 1.0))
     whole = LinearObjective(
         covered.rows, covered.cover, of, alpha=0.7, penalty=penalty, center=1 if family == "alr" else 0
@@ -115,7 +115,7 @@ def test_value_and_gradient_are_those_of_the_fit_in_memory(cells, family, penalt
 def test_the_bits_are_the_same_for_any_number_of_threads(monkeypatch):
     monkeypatch.setattr("alrviz.passes.threads.available_threads", lambda: 3)
     codes, y = rows(3 * SPAN_ROWS)
-    w = np.random.default_rng(0).normal(size=(len(counted(codes, y, 2, "dense").tables.seen) + 1, CLASSES))
+    w = np.random.default_rng(0).normal(size=(len(counted(codes, y, 2, "dense").tables.seen_cells) + 1, CLASSES))
     found = [
         objective(counted(codes, y, 2, "dense", jobs, size=SPAN_ROWS + 40), "alr", codes, y).value_grad(w)
         for jobs in (1, 2, 3)
@@ -140,7 +140,7 @@ def test_steps_are_those_of_naive_adagrad(cells, alpha):
     table, order = own.step_table(w0), np.random.default_rng(2).permutation(len(y))
     own.passes.visit(codes, y, order, table, 0.05)
 
-    seen = {int(cell): place for place, cell in enumerate(tables.seen)}
+    seen = {int(cell): place for place, cell in enumerate(tables.seen_cells)}
     space, places = tables.space, []
     for i in range(len(y)):
         levels = codes[:, i].astype(int)

@@ -147,25 +147,25 @@ def test_passes_over_a_cover_are_those_over_cells(levels, gaps, order):
     index, blocks, rows = of.cover.index, of.cover.blocks, of.rows
     T, codes, naive_levels = index.space.n_tuples, encoded.codes, encoded.levels.tolist()
     dense, bias = rng.normal(size=(index.space.n_cells + T, 3)), rng.normal(size=3)
-    cells = padded(rows, np.concatenate([np.full((T, 3), np.nan), dense[-T:], dense[index.seen]]))
+    cells = padded(rows, np.concatenate([np.full((T, 3), np.nan), dense[-T:], dense[index.seen_cells]]))
     z = rows.forward(blocks, blocks.expand(cells, aligned_buffers.empty(blocks.n_joint, 3)), bias)
     np.testing.assert_allclose(z, naive_forward(codes, naive_levels, order, dense, bias), rtol=1e-13, atol=1e-13)
     sums = naive_scatter(codes, naive_levels, order, z)
     grad = rows.scatter(blocks, z, aligned_buffers.empty(blocks.n_joint, 3))
-    expected = np.concatenate([np.zeros((T, 3)), sums[-T:], sums[index.seen]])
+    expected = np.concatenate([np.zeros((T, 3)), sums[-T:], sums[index.seen_cells]])
     found = blocks.scatter_to_cells(grad, aligned_buffers.zeros(index.n_rows, 3))
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     counts = naive_count(codes, naive_levels, order, encoded.y, encoded.weights, 3)
     found = blocks.scatter_to_cells(rows.count(blocks), aligned_buffers.zeros(index.n_rows, 3))
-    np.testing.assert_allclose(found[T:], np.concatenate([counts[-T:], counts[index.seen]]), rtol=1e-12)
-    assert np.flatnonzero(counts[:-T].sum(axis=1)).tolist() == index.seen.tolist()
+    np.testing.assert_allclose(found[T:], np.concatenate([counts[-T:], counts[index.seen_cells]]), rtol=1e-12)
+    assert np.flatnonzero(counts[:-T].sum(axis=1)).tolist() == index.seen_cells.tolist()
 
 
 def test_gaps_are_told_column_by_column():
     encoded = table(3, (2, 2), 2)
     encoded.codes[:] = [[0, 1, 2], [0, 1, 1]]
     of = covered(encoded, 1)
-    assert of.cover.index.seen.tolist() == [0, 1, 2, 3]
+    assert of.cover.index.seen_cells.tolist() == [0, 1, 2, 3]
     cells = aligned_buffers.zeros(8, 2)
     cells[:, 0] = [np.nan, np.nan, 5, 7, 1, 10, 100, 1000]  # unseen, no level of column 0, of column 1, the cells
     stacked = of.cover.blocks.expand(cells, aligned_buffers.empty(of.cover.blocks.n_joint, 2))
@@ -181,7 +181,7 @@ def test_any_code_from_the_number_of_levels_on_is_no_level():
         cells = of.cover.blocks.scatter_to_cells(
             of.rows.count(of.cover.blocks), aligned_buffers.zeros(of.cover.index.n_rows, 2)
         )
-        assert of.cover.index.seen.tolist() == [1]
+        assert of.cover.index.seen_cells.tolist() == [1]
         assert cells[:, 0].tolist() == [0, 1, 1]  # unseen, no level, level 1
 
 

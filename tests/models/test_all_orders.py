@@ -74,7 +74,7 @@ def test_scores_by_blocks_are_those_of_single_cells(order):
     data = alrviz.load_demo("tic-tac-toe")
     run = alrviz.Run(data, alrviz.Recipe("halr", order=order, max_iter=5))
     list(run.steps())
-    covered = run._prepared.covered(AllOrders(order))
+    covered = run._prepared.covered_rows(AllOrders(order))
     encoded, z = run.encoded, run.objective.scores(run.state.point.w, covered.heldout)
     assert run.trace[-1].nll == pytest.approx(
         -run.model.scores(encoded.codes)[np.arange(encoded.n_rows), encoded.y].sum()
@@ -94,7 +94,7 @@ def test_over_passes_it_is_the_model_in_memory_and_is_saved(tmp_path):
     np.testing.assert_array_equal(run.tables.log_theta, whole.tables.log_theta)
     assert run.trace[0].nll == pytest.approx(whole.trace[0].nll)
     assert run.trace[-1].nll < 0.9 * run.trace[0].nll
-    assert run.estimate.cost.parameters == 2 * (1 + len(run.tables.seen)) == whole.estimate.cost.parameters
+    assert run.estimate.cost.parameters == 2 * (1 + len(run.tables.seen_cells)) == whole.estimate.cost.parameters
     alrviz.save_model(alrviz.estimator_of(run), tmp_path / "m.zip")
     np.testing.assert_array_equal(
         alrviz.load_model(tmp_path / "m.zip").predict_proba(X), alrviz.estimator_of(run).predict_proba(X)

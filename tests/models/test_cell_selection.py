@@ -16,7 +16,7 @@ from tests.models.test_tuple_selection import levels_of, planted, prepared
 def test_a_cell_is_scored_as_a_feature_of_two_values():
     X, y = planted(400, 4)
     tables = prepared(X, y).tables(2, 1.0)
-    space, codes = tables.space, tables.space.codes_of(tables.seen)
+    space, codes = tables.space, tables.space.codes_of(tables.seen_cells)
     columns = space.tuples[tables.tuple_of_seen]
     inside = [
         (X.iloc[:, own].astype(int).to_numpy() == level).all(axis=1) for own, level in zip(columns, codes, strict=True)
@@ -56,7 +56,7 @@ def test_to_keep_all_cells_is_alr():
     ):
         run = alrviz.Run(data, alrviz.Recipe(family, order=2, max_iter=20, solver="lbfgs", **more))
         losses.append([step.objective for step in run.steps()])
-        assert len(run.tables.seen) == 324
+        assert len(run.tables.seen_cells) == 324
     np.testing.assert_allclose(losses[1], losses[0], rtol=1e-9)
     np.testing.assert_allclose(losses[2], losses[0], rtol=1e-9)
 
@@ -72,11 +72,11 @@ def test_over_passes_cells_and_scores_are_those_in_memory(tmp_path, params):
     for one, other in zip(of_stream, of_whole, strict=True):
         np.testing.assert_array_equal(one.tuples, other.tuples)
         np.testing.assert_array_equal(one.codes, other.codes)
-        np.testing.assert_array_equal(one.kept, other.kept)
+        np.testing.assert_array_equal(one.kept_indices, other.kept_indices)
         np.testing.assert_allclose(one.scores, other.scores, rtol=1e-12, atol=1e-15)
     run = alrviz.Run(stream, alrviz.Recipe("hsalr", **params))
     run.advance()
-    assert run.estimate.cells_seen == len(of_whole[-1].kept)
+    assert run.estimate.cells_seen == len(of_whole[-1].kept_indices)
 
 
 def test_of_exclusive_or_its_four_cells_are_kept_and_what_is_not_kept_adds_nothing(tmp_path):
@@ -88,7 +88,7 @@ def test_of_exclusive_or_its_four_cells_are_kept_and_what_is_not_kept_adds_nothi
     alrviz.save_model(three, tmp_path / "m.zip")
     again = alrviz.load_model(tmp_path / "m.zip")
     np.testing.assert_array_equal(again.predict_proba(X), three.predict_proba(X))
-    kept = {tuple(three.cells_.codes_of(three.tables_.seen)[k].tolist()) for k in range(3)}
+    kept = {tuple(three.cells_.codes_of(three.tables_.seen_cells)[k].tolist()) for k in range(3)}
     (lost,) = {(a, b) for a in (0, 1) for b in (0, 1)} - kept
     rows = X[(X["c5"].astype(int) == lost[0]) & (X["c6"].astype(int) == lost[1])]
     scores = three.decision_function(rows)

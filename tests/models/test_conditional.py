@@ -15,7 +15,7 @@ NAMES = list(STRUCTURES)
 def tables_of(name, seed=3):
     encoded = table(40, (3, 4, 2, 5), seed=seed)
     counts = count_network(STRUCTURES[name], counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
-    return encoded, counts, ConditionalTables.of(counts)
+    return encoded, counts, ConditionalTables.from_counts(counts)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -25,9 +25,9 @@ def test_weights_start_at_the_counted_network(name):
     codes = np.concatenate([encoded.codes, new_rows(encoded)], axis=1).astype(np.uint16)
     same = tables.model(tables.phi(tables.start), counts.model().bias)
     np.testing.assert_allclose(same.scores(codes), counts.model().scores(codes), rtol=1e-12)
-    assert len(tables.cells) >= len(counts.seen)
+    assert len(tables.cells) >= len(counts.seen_cells)
     if name == "two parents":
-        assert len(tables.cells) > len(counts.seen)  # levels that no row has under parents that some row has
+        assert len(tables.cells) > len(counts.seen_cells)  # levels that no row has under parents that some row has
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -28,7 +28,7 @@ def _model(levels, codes, tuples, classes, seed, unseen=False):
     rng = np.random.default_rng(seed)
     space = space_of(np.array(levels), tuples)
     every = [(np.arange(space.n_tuples), np.arange(codes.shape[1]))]
-    seen = index_cells(space, every, codes).seen
+    seen = index_cells(space, every, codes).seen_cells
     seen = np.union1d(seen, rng.integers(0, space.n_cells, 5))  # cells that no row has, as smooth levels keep them
     phi, bias = rng.normal(size=(len(seen), classes)), rng.normal(size=classes)
     kept = Unseen(rng.normal(size=(space.n_tuples, classes)), seed % 2 == 0) if unseen else None
@@ -61,7 +61,7 @@ def test_pure_effects_sum_to_the_score_and_have_no_slice_means(order, classes, k
         for rows in (codes, new):  # of levels and cells never seen too
             scores = model.scores(rows)
             assert np.abs(found.scores(rows) - (scores - scores.mean(axis=1, keepdims=True))).max() < 1e-10
-        effects = found.of_rows(codes)
+        effects = found.row_effects(codes)
         assert np.allclose(found.intercept + effects.sum(axis=1), found.scores(codes), atol=1e-12)
         for t, members in enumerate(found.space.members):
             for j in members:
@@ -87,7 +87,7 @@ def test_pure_effects_are_those_of_sweeps_over_dense_tables(order):
     }
     found, (expected, intercept) = purify(model, encoded), pure_effects(tables, codes, encoded.weights, levels)
     assert np.allclose(found.intercept, intercept, atol=1e-9)
-    effects = found.of_rows(codes)
+    effects = found.row_effects(codes)
     for t, own in enumerate(found.space.members):
         assert np.allclose(effects[:, t], expected[tuple(own)][tuple(codes[own])], atol=1e-9)
 
@@ -104,7 +104,7 @@ def test_pairs_of_two_classes_are_purified_as_interpret_does():
     found = purify(model, encoded)
     pure, impurities, intercept = interpret_purify((model.phi[:, 1] - model.phi[:, 0]).reshape(levels), weights)
     parts = dict(impurities)
-    effects = found.of_rows(codes)
+    effects = found.row_effects(codes)
     odds = effects[:, :, 1] - effects[:, :, 0]
     assert np.allclose(odds[:, found.numbers[0, 1]], pure[tuple(codes)], atol=1e-8)
     assert np.allclose(odds[:, found.numbers[(0,)]], parts[(0,)][codes[0]], atol=1e-8)
@@ -116,7 +116,7 @@ def test_equal_columns_are_given_equal_shares():
     levels = [3, 3]
     codes = _rows(levels, 200, 1, "equal")
     found = purify(_model(levels, codes, 2, 2, 1), _encoded(levels, codes, 2, 1))
-    effects = found.of_rows(codes)
+    effects = found.row_effects(codes)
     assert np.allclose(effects[:, found.numbers[(0,)]], effects[:, found.numbers[(1,)]])
     assert np.allclose(effects[:, found.numbers[0, 1]], 0.0, atol=1e-10)
 

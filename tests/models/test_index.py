@@ -42,10 +42,10 @@ def test_every_code_finds_its_row(of, dtype):
     for i, (columns, cell) in enumerate(cells_of(space, homes)):  # rows that lie in a seen cell for sure
         codes[list(columns), i] = cell
     codes = np.minimum(codes, np.iinfo(dtype).max).astype(dtype)
-    index = CellIndex.of_seen(space, seen)
+    index = CellIndex.from_cells(space, seen)
     assert index.locate(codes, 0, 50).tolist() == naive_locate(codes, levels, order, cells_of(space, seen))
     assert index.locate(codes, 20, 30).tolist() == index.locate(codes, 0, 50)[20:30].tolist()
-    assert np.array_equal(index.seen, seen)
+    assert np.array_equal(index.seen_cells, seen)
     assert index.n_rows == 2 * space.n_tuples + len(seen)
     phi, bias = rng.normal(size=(index.n_rows, 3)), rng.normal(size=3)
     expected = bias + phi[index.locate(codes, 0, 50)].sum(axis=1)
@@ -54,7 +54,7 @@ def test_every_code_finds_its_row(of, dtype):
 
 def test_few_possible_cells_have_a_slot_each_and_many_are_hashed():
     space = CellSpace(np.array([10, 100_000]), 1)
-    index = CellIndex.of_seen(space, np.array([0, 9, 10, 20, 100_009]))
+    index = CellIndex.from_cells(space, np.array([0, 9, 10, 20, 100_009]))
     assert index.mask.tolist() == [-1, 7]
     assert len(index.slots) == 10 + 8
     assert len(index.slot_cells) == 8
@@ -65,7 +65,7 @@ def test_cells_that_collide_are_all_found():
     space = CellSpace(np.array([2**40, 2]), 1)
     for step in (1, 2**20, 2**36):
         seen = np.arange(16) * step
-        index = CellIndex.of_seen(space, seen)
+        index = CellIndex.from_cells(space, seen)
         codes = np.zeros((2, 32), np.uint32)
         known = seen < 2**32
         codes[0, :16][known], codes[0, 16:] = seen[known], np.minimum(seen + 1, 2**32 - 1)
@@ -89,9 +89,9 @@ def test_cells_are_found_by_marks_and_by_sorting_alike(levels, seed):
         if all(c < levels[j] for c, j in zip(codes, t, strict=True))
     }
     for index in found:
-        assert set(cells_of(index.space, index.seen)) == cells
-        assert len(index.seen) == len(cells)
-        assert (np.diff(index.seen) > 0).all()
+        assert set(cells_of(index.space, index.seen_cells)) == cells
+        assert len(index.seen_cells) == len(cells)
+        assert (np.diff(index.seen_cells) > 0).all()
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -114,14 +114,14 @@ def test_a_hundred_thousand_levels_fit_and_predict_in_little_memory(order, many,
         tracemalloc.stop()
     assert peak < 40 * 2**20  # 32 of them while the cover is planned; a table of all cells takes 240 GB at n = 2
     assert run.outcome.code == "step limit"
-    assert run.estimate.cells_seen == len(run.model.seen) < 10_000
-    rows = naive_locate(encoded.codes, encoded.levels.tolist(), order, cells_of(run.model.space, run.model.seen))
+    assert run.estimate.cells_seen == len(run.model.seen_cells) < 10_000
+    rows = naive_locate(encoded.codes, encoded.levels.tolist(), order, cells_of(run.model.space, run.model.seen_cells))
     T = run.model.space.n_tuples
     phi = np.concatenate([np.zeros((2 * T, 3)), run.model.phi])
     np.testing.assert_allclose(scores, run.model.bias + phi[rows].sum(axis=1), rtol=1e-10, atol=1e-12)
     other = encoded.codes.copy()
     other[:2] = rng.integers(0, top + 1, other[:2].shape)
-    rows = naive_locate(other, encoded.levels.tolist(), order, cells_of(run.model.space, run.model.seen))
+    rows = naive_locate(other, encoded.levels.tolist(), order, cells_of(run.model.space, run.model.seen_cells))
     assert (np.array(rows) < T).any()  # unseen
     np.testing.assert_allclose(run.model.scores(other), run.model.bias + phi[rows].sum(axis=1), rtol=1e-10, atol=1e-12)
 

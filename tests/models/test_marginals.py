@@ -10,7 +10,7 @@ from alrviz.models import marginals, networks
 from alrviz.models.conditional import ConditionalTables
 from alrviz.models.marginals import Parts
 from alrviz.models.networks import count_network
-from alrviz.models.structures import Structure, naive
+from alrviz.models.structures import Structure, naive_structure
 from tests.fitting.tables import counted, table
 from tests.oracles.networks import naive_marginal
 
@@ -26,7 +26,7 @@ TREES = {
 def network(structure, levels=LEVELS, gaps=0.2, noise=1.0, rows=60, **settings):
     encoded = table(rows, levels[: len(structure.parents)], seed=3, gaps=gaps, **settings)
     counts = count_network(structure, counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
-    tables = ConditionalTables.of(counts, summed=True)
+    tables = ConditionalTables.from_counts(counts, sums_missing=True)
     w = tables.start + np.random.default_rng(1).normal(scale=noise, size=tables.start.shape)
     return tables.model(tables.phi(w), counts.model().bias)
 
@@ -56,11 +56,11 @@ def test_scores_are_sums_over_all_completions(structure, rows):
 
 
 def test_rows_without_gaps_and_naive_bayes_are_scored_as_ever():
-    for structure, gaps in ((TREES["forest"], 0.0), (naive(6), 0.4)):
+    for structure, gaps in ((TREES["forest"], 0.0), (naive_structure(6), 0.4)):
         model = network(structure)
         codes = rows_with_gaps(model, gaps=gaps)
-        np.testing.assert_array_equal(model.scores(codes), replace(model, summed=False).scores(codes))
-        assert not len(Parts.of_rows(model.tree, codes))
+        np.testing.assert_array_equal(model.scores(codes), replace(model, sums_missing=False).scores(codes))
+        assert not len(Parts.from_rows(model.tree, codes))
 
 
 def test_missing_leaves_drop_out_and_others_do_not():
@@ -70,9 +70,9 @@ def test_missing_leaves_drop_out_and_others_do_not():
     without = model.bias + model.contributions(codes)[:, [0, 1, 2, 4]].sum(axis=1)
     np.testing.assert_allclose(model.scores(codes), without, rtol=1e-13)
     codes[2] = LEVELS[2]  # above a leaf that is missing too
-    assert not len(Parts.of_rows(model.tree, codes))
+    assert not len(Parts.from_rows(model.tree, codes))
     codes[0] = LEVELS[0]  # above a column that is there
-    assert len(Parts.of_rows(model.tree, codes))
+    assert len(Parts.from_rows(model.tree, codes))
     codes[:] = np.array(LEVELS)[:, None]
     np.testing.assert_array_equal(model.scores(codes), np.tile(model.bias, (120, 1)))
 
@@ -81,11 +81,11 @@ def test_alike_parts_are_computed_once():
     model = network(TREES["forest"])
     codes = rows_with_gaps(model, gaps=0.0)
     codes[0] = LEVELS[0]
-    parts = Parts.of_rows(model.tree, codes)
+    parts = Parts.from_rows(model.tree, codes)
     assert len(parts) == len({tuple(row) for row in codes[[1, 2]].T.tolist()}) <= 4 * 2
     assert len(parts.rows) == 120
     codes[1] = LEVELS[1]  # now its children's levels count as well
-    assert len(Parts.of_rows(model.tree, codes)) == len({tuple(row) for row in codes[[2, 5]].T.tolist()})
+    assert len(Parts.from_rows(model.tree, codes)) == len({tuple(row) for row in codes[[2, 5]].T.tolist()})
 
 
 @pytest.mark.parametrize("wide", [False, True])
@@ -125,7 +125,7 @@ def test_a_long_chain_is_summed_as_a_hidden_markov_model_is():
 def test_work_in_pieces_gives_the_same(monkeypatch):
     model = network(TREES["forest"])
     codes, residual = rows_with_gaps(model), np.random.default_rng(0).normal(size=(120, model.n_classes))
-    parts = Parts.of_rows(model.tree, codes)
+    parts = Parts.from_rows(model.tree, codes)
     scores, slopes = model.scores(codes), parts.slopes(residual, model.phi, model.level_log_p)
     monkeypatch.setattr(marginals, "_PAIRS_PER_CALL", 40)
     monkeypatch.setattr(networks, "LOOKUPS_PER_CALL", 1)  # 16 rows at a time
@@ -143,5 +143,5 @@ def test_numbers_of_distinct_parts_do_not_overflow():
     codes = np.tile(rows_with_gaps(model, 1, gaps=0.0), 50)
     codes[0], codes[1] = 127, np.arange(50)
     twice = np.concatenate([codes, codes], axis=1)
-    assert len(Parts.of_rows(model.tree, twice)) == 50
+    assert len(Parts.from_rows(model.tree, twice)) == 50
     np.testing.assert_array_equal(*np.split(model.scores(twice), 2))

@@ -115,7 +115,7 @@ def test_merging_changes_nothing_that_is_summed(recipe, order):
     found = []
     for merge in (False, True):
         prepared = TrainingData(train, held, None, 1, merge)
-        of, tables = prepared.covered(order), prepared.tables(order, 1.0)
+        of, tables = prepared.covered_rows(order), prepared.tables(order, 1.0)
         fit = assemble(of.rows, of.cover, tables, recipe.params, train.classes)
         w = fit.w0 + np.random.default_rng(0).normal(size=fit.w0.shape)
         point = fit.objective.value_grad(w)
@@ -128,7 +128,7 @@ def test_merging_changes_nothing_that_is_summed(recipe, order):
     assert (rows, held_rows) == (200, 200)
     assert fewer < 160
     assert held_fewer < 160
-    assert np.array_equal(one.seen, other.seen)
+    assert np.array_equal(one.seen_cells, other.seen_cells)
     assert np.array_equal(one.cards, other.cards)
     np.testing.assert_allclose(other.counts, one.counts, rtol=1e-13, atol=1e-14)
     np.testing.assert_allclose(other.tuple_counts, one.tuple_counts, rtol=1e-13)

@@ -20,7 +20,7 @@ def make(space, blocks=None, C=3, seed=0):
     """A table of random phi on nine tenths of the cells, and its index, cells and bias."""
     rng = np.random.default_rng(seed)
     every = np.arange(space.n_cells) if space.n_cells < 10**5 else np.unique(rng.integers(0, space.n_cells, 500))
-    index = CellIndex.of_seen(space, every[rng.random(len(every)) < 0.9])
+    index = CellIndex.from_cells(space, every[rng.random(len(every)) < 0.9])
     cells = rng.normal(size=(index.n_rows, C))
     blocks = plan_cover(drawn(space, 500), space).blocks if blocks is None else blocks
     return ScoreTable(index, cells, blocks), index, cells, rng.normal(size=C)

@@ -95,7 +95,7 @@ def check_scores(of, parts, order, rng, ways=(None, "all", "known only")):
     """Scores of training and test rows, and the sums by cell of residuals, against the definition."""
     index, blocks, C = of.cover.index, of.cover.blocks, of.rows.n_classes
     levels, T, n_cells = index.space.levels.tolist(), index.space.n_tuples, index.space.n_cells
-    phi, bias = rng.normal(size=(len(index.seen), C)), rng.normal(size=C)
+    phi, bias = rng.normal(size=(len(index.seen_cells), C)), rng.normal(size=C)
     unseen, tuple_of = rng.normal(size=(T, C)), index.space.tuple_of(np.arange(n_cells))
     for way in ways:
         more, known_only = None if way is None else unseen, way == "known only"
@@ -103,7 +103,7 @@ def check_scores(of, parts, order, rng, ways=(None, "all", "known only")):
         if more is not None:
             dense[:n_cells] = more[tuple_of]
             dense[n_cells:] = 0.0 if known_only else more
-        dense[index.seen] = phi
+        dense[index.seen_cells] = phi
         for rows, encoded in zip((of.rows, of.heldout), parts, strict=True):
             z = of.cover.scores(rows, phi, bias, None if more is None else Unseen(more, known_only))
             close(z[:, :C], naive_forward(encoded.codes, levels, order, dense, bias))
@@ -117,8 +117,8 @@ def check_scores(of, parts, order, rng, ways=(None, "all", "known only")):
     # rows of no weight have cells that nobody has seen: what they add goes to those
     expected = naive_scatter(encoded.codes, levels, order, residual[:, :C])
     others = np.zeros((T, C))
-    np.add.at(others, np.delete(tuple_of, index.seen), np.delete(expected[:n_cells], index.seen, axis=0))
-    close(sums, np.concatenate([others, expected[n_cells:], expected[index.seen]]))
+    np.add.at(others, np.delete(tuple_of, index.seen_cells), np.delete(expected[:n_cells], index.seen_cells, axis=0))
+    close(sums, np.concatenate([others, expected[n_cells:], expected[index.seen_cells]]))
 
 
 def check_counts(of, encoded, order):
@@ -126,7 +126,7 @@ def check_counts(of, encoded, order):
     levels, T = encoded.levels.tolist(), of.cover.index.space.n_tuples
     naive = naive_count(encoded.codes, levels, order, encoded.y, encoded.weights, encoded.n_classes)
     live = naive_scatter(encoded.codes, levels, order, (encoded.weights > 0)[:, None].astype(float))[:-T, 0] > 0
-    assert counted.seen.tolist() == np.flatnonzero(live).tolist()
+    assert counted.seen_cells.tolist() == np.flatnonzero(live).tolist()
     close(counted.counts, naive[:-T][live])
     close(counted.tuple_counts, counted.class_counts - naive[-T:])
     return counted
@@ -141,7 +141,7 @@ def test_any_cover_is_the_definition(given_tables, seed):
         check_scores(of, (train, held), order, np.random.default_rng(seed))
         found.append(check_counts(of, train, order))
     for other in found[1:]:
-        assert np.array_equal(other.seen, found[0].seen)
+        assert np.array_equal(other.seen_cells, found[0].seen_cells)
         assert np.array_equal(other.cards, found[0].cards)
 
 
@@ -178,8 +178,8 @@ def test_more_columns_than_a_byte_counts(plan, order):
     check_scores(of, (train, held), order, rng, ["known only"])
     counts = naive_count(train.codes, train.levels.tolist(), order, train.y, train.weights, 3)
     counted = count_tables(of.rows, of.cover, 1.0)
-    assert counted.seen.tolist() == np.flatnonzero(counts[: of.cover.index.space.n_cells].any(axis=1)).tolist()
-    close(counted.counts, counts[counted.seen])
+    assert counted.seen_cells.tolist() == np.flatnonzero(counts[: of.cover.index.space.n_cells].any(axis=1)).tolist()
+    close(counted.counts, counts[counted.seen_cells])
 
 
 @pytest.mark.parametrize("order", [2, 3])
@@ -190,7 +190,7 @@ def test_a_cover_of_many_rows_has_few_blocks(order):
     many = covered(encoded, order, plan=plain)
     assert 3 * len(few.cover.plan.blocks) < len(many.cover.plan.blocks)
     a, b = (count_tables(of.rows, of.cover, 1.0) for of in (few, many))
-    assert np.array_equal(a.seen, b.seen)
+    assert np.array_equal(a.seen_cells, b.seen_cells)
     assert np.array_equal(a.counts, b.counts)  # whole numbers
 
 
@@ -199,8 +199,8 @@ def test_the_order_of_rows_does_not_matter():
     turned = np.random.default_rng(0).permutation(9000)
     rng = np.random.default_rng(1)
     one, other = covered(encoded, 3), covered(encoded.take(turned), 3)
-    assert np.array_equal(one.cover.index.seen, other.cover.index.seen)
-    phi, bias = rng.normal(size=(len(one.cover.index.seen), 3)), np.zeros(3)
+    assert np.array_equal(one.cover.index.seen_cells, other.cover.index.seen_cells)
+    phi, bias = rng.normal(size=(len(one.cover.index.seen_cells), 3)), np.zeros(3)
     close(other.cover.scores(other.rows, phi, bias), one.cover.scores(one.rows, phi, bias)[turned])
 
 
@@ -252,7 +252,7 @@ def test_single_rows_find_their_cells_through_inner_blocks():
     for plan in (plain, within):
         of = covered(encoded, 2, plan=plan)
         index, n = of.cover.index, of.rows.n_rows
-        cells = len(index.seen) + 1
+        cells = len(index.seen_cells) + 1
         scale = np.random.default_rng(0).normal(size=(cells, 3))
         single = SingleRows(of.rows, of.cover.blocks, 2 * index.space.n_tuples, scale, None, NLL)
         order, w = np.arange(n), np.random.default_rng(1).normal(size=3 * cells)

@@ -311,7 +311,7 @@ def test_cells_that_no_row_has_are_priced_and_get_what_their_neighbours_have():
     X = pd.DataFrame({"a": x, "b": x + rng.normal(0, 0.1, 400)})  # far from the diagonal there is no row
     y = np.where(X["a"] + X["b"] + rng.normal(0, 0.3, 400) > 0, "up", "down")
     run = drain(alrviz.Run(alrviz.read_table(X.assign(y=y), target="y"), alrviz.Recipe("hlr", discretize="smooth")))
-    seen, counts = run.tables.seen, run.tables.counts.sum(axis=1)
+    seen, counts = run.tables.seen_cells, run.tables.counts.sum(axis=1)
     assert run.estimate.cells_seen == len(seen) == 2 * 24 + 24 * 24
     assert (counts[48:] == 0).sum() > 200
     assert np.abs(run.model.phi[48:][counts[48:] == 0]).max() > 0.01

@@ -41,11 +41,11 @@ def test_tables_equal_the_formulas(order, m, weights, gaps):
     naive = naive_count(*of(encoded), order, encoded.y, encoded.weights, C)
     n_cells = tables.space.n_cells
     occurs = naive[:n_cells].sum(axis=1) > 0
-    assert tables.seen.tolist() == np.flatnonzero(occurs).tolist()
+    assert tables.seen_cells.tolist() == np.flatnonzero(occurs).tolist()
     np.testing.assert_allclose(tables.counts, naive[:n_cells][occurs], rtol=1e-13)
     np.testing.assert_allclose(tables.log_pi, naive_log_pi(encoded.y, encoded.weights, C, m), rtol=1e-13)
     log_theta = naive_log_theta(*of(encoded), order, encoded.y, encoded.weights, C, m)
-    np.testing.assert_allclose(tables.log_theta, [log_theta[c] for c in tables.seen], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(tables.log_theta, [log_theta[c] for c in tables.seen_cells], rtol=1e-12, atol=1e-14)
     assert tables.empty_share == (naive[:n_cells][occurs] == 0).mean()
 
 
@@ -65,12 +65,12 @@ def test_card_counts_the_levels_that_training_rows_have():
     assert counted(given(*rows), 2).cards.tolist() == [4]
     tables = counted(given(*rows, weights=[1.0, 0, 1, 0]), 1)
     assert tables.cards.tolist() == [1, 2]
-    assert tables.seen.tolist() == [0, 3, 4]
+    assert tables.seen_cells.tolist() == [0, 3, 4]
 
 
 def test_theta_of_a_class_sums_to_one_over_the_cells_of_a_tuple():
     tables = counted(table(4000, (3, 4, 2), weights="fractions"), 2)
-    assert len(tables.seen) == tables.space.n_cells
+    assert len(tables.seen_cells) == tables.space.n_cells
     for t in range(tables.space.n_tuples):
         np.testing.assert_allclose(np.exp(tables.log_theta[tables.tuple_of_seen == t]).sum(axis=0), 1.0, rtol=1e-12)
 
@@ -89,7 +89,7 @@ def test_naive_bayes_is_scikit_learn_s_where_the_smoothing_agrees(weights):
         tables.log_theta, np.concatenate([table.T for table in reference.feature_log_prob_]), rtol=1e-12
     )
     phi = anje_phi(tables)
-    model = LinearModel(tables.space, tables.seen, phi[:-1], phi[-1])
+    model = LinearModel(tables.space, tables.seen_cells, phi[:-1], phi[-1])
     np.testing.assert_allclose(
         log_softmax(model.scores(encoded.codes, 1)), reference.predict_log_proba(codes), rtol=0, atol=1e-12
     )
@@ -101,7 +101,7 @@ def test_anje_equals_the_formula(order):
     tables = counted(encoded, order)
     phi = anje_phi(tables)
     naive_table, naive_bias = naive_anje(*of(encoded), order, encoded.y, encoded.weights, 3, 1.0)
-    model = LinearModel(tables.space, tables.seen, phi[:-1], phi[-1])
+    model = LinearModel(tables.space, tables.seen_cells, phi[:-1], phi[-1])
     expected = naive_forward(*of(encoded), order, naive_table, naive_bias)
     np.testing.assert_allclose(model.scores(encoded.codes, 1), expected, rtol=1e-12, atol=1e-12)
 

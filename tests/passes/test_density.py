@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from alrviz.models.density_votes import new_row_kinds, training_row_kinds
+from alrviz.models.density_votes import non_voting_kinds, training_row_kinds
 from alrviz.passes import density as passes
 from alrviz.passes import sources as of_sources
 from alrviz.passes.density import ColumnSums, fill_numeric
@@ -37,7 +37,7 @@ def test_a_grids_error_is_of_fourth_order(classes, leave_out, monkeypatch):
     y = np.tile(np.repeat(np.arange(classes), 2), 600).astype(np.int32)
     x = np.repeat(np.arange(600) * 100.0 + rng.random(600), 2 * classes) + rng.uniform(-0.8, 0.8, len(y))
     counts = np.bincount(y).astype(float)
-    kinds = training_row_kinds(y, np.ones(len(y)), counts, 1) if leave_out else new_row_kinds(len(y), counts, 1)
+    kinds = training_row_kinds(y, np.ones(len(y)), counts, 1) if leave_out else non_voting_kinds(len(y), counts, 1)
     sources = Sources(x, y, np.ones(len(y)), classes)
     exact = filled(sources, kinds, 1.0, 0.0)
     errors = [[np.abs(a - b) for a, b in zip(filled(sources, kinds, 1.0, 1 / ratio), exact, strict=True)]
@@ -68,7 +68,7 @@ def test_bundles_vote_as_their_sources_do(leave_out, classes, monkeypatch):
     """All sums are made thin and exact: with bundles once a few votes were taken, and without."""
     x, y, weights = rows(4000, classes)
     sources, counts = Sources(x, y, weights, classes), np.bincount(y, weights)
-    kinds = training_row_kinds(y, weights, counts, 2) if leave_out else new_row_kinds(len(y), counts, 2)
+    kinds = training_row_kinds(y, weights, counts, 2) if leave_out else non_voting_kinds(len(y), counts, 2)
     for h in (0.02, 0.3, 3.0):
         monkeypatch.setattr(passes, "_VOTES_PER_CALL", 10**9)
         one_by_one = filled(sources, kinds, h, 0.0)

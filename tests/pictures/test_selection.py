@@ -34,8 +34,8 @@ def test_lines_lead_from_kept_tuples_to_kept_parts(search):
     ends = [*zip(edges["x0"], edges["y0"], strict=True), *zip(edges["x1"], edges["y1"], strict=True)]
     assert set(ends) <= nodes
     first, second = search.levels
-    parts = {(c,) for (c,) in first.chosen}
-    assert len(edges["x0"]) == sum(((a,) in parts) + ((b,) in parts) for a, b in second.chosen)
+    parts = {(c,) for (c,) in first.kept_tuples}
+    assert len(edges["x0"]) == sum(((a,) in parts) + ((b,) in parts) for a, b in second.kept_tuples)
 
 
 @pytest.mark.parametrize("size", [(300, 300), (620, 270), (1400, 700)])
@@ -52,15 +52,17 @@ def test_the_line_stands_where_tuples_are_kept_up_to(search):
     picture = selection.ranks(search, "hsalr", 2, 0.25)
     for line, level in zip(picture["lines"], search.levels, strict=True):
         assert (np.diff(line["y"]) <= 0).all()
-        assert (line["x"] < 0.25).sum() == len(level.kept) or abs((line["x"] < 0.25).sum() - len(level.kept)) == 1
+        assert (line["x"] < 0.25).sum() == len(level.kept_indices) or abs(
+            (line["x"] < 0.25).sum() - len(level.kept_indices)
+        ) == 1
     assert picture.parts["t"] == {"location": 0.25}
 
 
 def test_the_pair_that_is_missed_stands_high_among_those_not_looked_at_and_is_named(search):
     picture = selection.gains(search, "hsalr")
     at = int(np.argmax(picture["waiting"]["y"]))
-    assert picture["waiting"]["name"][at] == "bit_7 + bit_11"
-    assert picture["names"]["words"] == ["bit_7 + bit_11"]
+    assert picture["waiting"]["name"][at] == "bit_7 & bit_11"
+    assert picture["names"]["words"] == ["bit_7 & bit_11"]
     assert sum(len(picture[name]["x"]) for name in ("kept", "discarded", "waiting")) == 66
 
 
@@ -100,5 +102,5 @@ def test_of_very_many_gains_one_is_drawn_a_place(search, monkeypatch):
     monkeypatch.setattr(selection, "MAX_MARKS", 20)
     picture = selection.gains(search, "hsalr")
     assert 0 < sum(len(picture[name]["x"]) for name in ("kept", "discarded", "waiting")) < 66
-    assert picture["names"]["words"] == ["bit_7 + bit_11"]
+    assert picture["names"]["words"] == ["bit_7 & bit_11"]
     assert picture["waiting"]["y"].max() == search.gains.max(), "what is missed is there"

@@ -17,7 +17,7 @@ from alrviz.studies.core.study_task import Result
 from alrviz.studies.protocols.choose_order import automatic_recipe, automatic_summary, choose_order
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.studies.statistics.significance import corrected_error
-from alrviz.views.studies.compare import sentence_html
+from alrviz.views.studies.compare import leaks_html
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,7 +47,7 @@ def test_it_finds_the_order_that_was_planted(dataset, order):
     study = choose_order(dataset(), orders=orders, repeats=1, folds=3, n_jobs=1).run()
     assert study.progress.failed == 0
     verdict = study.verdict()
-    assert verdict.order == order, verdict.sentence
+    assert verdict.order == order, verdict
     assert study.recipe() == next((r for r in study.recipes if r.params["order"] == order), None)
 
 
@@ -102,15 +102,17 @@ def test_the_rule_by_hand(planted):
 
 def test_the_sentence_says_gain_folds_and_cost(planted):
     study = planted({0: np.full(5, 0.69), 1: np.full(5, 0.40) + 0.01 * np.arange(5), 2: np.full(5, 0.60)})
-    assert study.verdict().sentence == (
-        "n = 1 lowers test log loss from 0.690 to 0.420, by 0.270 ± 0.011, in 5 of 5 folds, for 10 times the "
-        "parameters; n = 2 does not"
-    )
+    verdict = study.verdict()
+    assert "(n = 1) are best: test log loss 0.420, class shares 0.690" in verdict.headline
+    assert "0.270 ± 0.011" in verdict.detail
+    assert "5 of 5 folds" in verdict.detail
+    assert "10 times the parameters" in verdict.detail
+    assert "n = 2 is no better" in verdict.detail
     flat = planted({0: np.full(5, 0.5), 1: np.full(5, 0.5) + 0.01 * np.arange(5), 2: np.full(5, 0.6)})
     assert flat.verdict().order == 0
-    sentence = flat.verdict().sentence
-    assert sentence.startswith("the class prior (order 0) has the test log loss 0.500 ± 0.000; n = 1")
-    assert sentence.endswith("; n = 1 and n = 2 are not lower")
+    assert "No column helps" in flat.verdict().headline
+    assert "0.500" in flat.verdict().headline
+    assert "n = 1 is no better. n = 2 is no better." in flat.verdict().detail
 
 
 def test_the_sentence_names_the_best_where_the_order_below_is_lower_in_the_mean(planted):
@@ -118,23 +120,21 @@ def test_the_sentence_names_the_best_where_the_order_below_is_lower_in_the_mean(
     sure, unsure = best + 0.02, best + 0.025 + 0.15 * np.array([-1, 0, 0, 0, 1])
     study = planted({0: np.full(5, 0.69), 1: sure, 2: unsure, 3: best}, orders=(0, 1, 2, 3))
     assert (study.verdict().order, study.verdict().best) == (2, 3)
-    assert study.verdict().sentence == (
-        f"n = 2 has the test log loss 0.345 ± 0.{1000 * study.summary().se[2]:03.0f}, within a standard error of "
-        "the lowest, 0.320 at n = 3"
-    )
+    assert "(n = 2) are enough: test log loss 0.345, triples 0.320" in study.verdict().headline
+    assert f"0.{1000 * study.summary().se[2]:03.0f}" in study.verdict().detail
 
 
 def test_an_order_above_that_is_lower_by_chance_is_not_said_to_be_no_lower(planted):
     one = np.full(5, 0.40) + 0.01 * np.arange(5)
     study = planted({0: np.full(5, 0.69), 1: one, 2: one + 0.02 * np.array([-1, 0.8, -1, 0.8, 0])})
     assert (study.verdict().order, study.verdict().best) == (1, 2)
-    assert study.verdict().sentence.endswith("times the parameters; n = 2 does not by more than one standard error")
+    assert "n = 2 is lower, 0.418, but not clearly" in study.verdict().detail
 
 
 def test_an_order_that_cannot_be_fitted_is_named_and_the_others_decide(planted):
     study = planted({0: np.full(5, 0.69), 1: np.full(5, 0.40)})
     assert study.verdict().order == 1
-    assert study.verdict().sentence.endswith("; n = 2 could not be fitted: too large")
+    assert study.verdict().detail.endswith("n = 2 could not be fitted: too large.")
     assert study.failed_orders() == {2: "too large"}
 
 
@@ -149,13 +149,13 @@ def test_an_order_that_has_not_begun_is_waited_for(planted):
             study._results.pop(place, None)
     study._cached_frame = (None, None)
     assert study.verdict().order is None
-    assert "not enough folds" in study.verdict().sentence
+    assert "Not enough folds" in study.verdict().headline
 
 
 def test_before_two_folds_there_is_no_verdict():
     study = choose_order(load_demo("xor", 100), n_jobs=1)
     assert study.verdict().order is None
-    assert "not enough folds" in study.verdict().sentence
+    assert "Not enough folds" in study.verdict().headline
     assert study.recipe() is None
     assert isinstance(study.summary(), pd.DataFrame)
 
@@ -175,7 +175,7 @@ def test_what_has_no_order():
 def test_the_example_of_the_docs_runs(capsys):
     (source,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/studies.md").read_text(encoding="utf-8"), re.DOTALL)
     exec(compile(source, "studies.md", "exec"), {"__name__": "__main__"})
-    assert capsys.readouterr().out.startswith("n = 2 lowers test log loss from 0.6")
+    assert capsys.readouterr().out.startswith("Pairs (n = 2) are best: test log loss")
 
 
 def test_a_gain_that_is_not_sure_or_not_worth_its_parameters_is_not_clear(planted):
@@ -183,8 +183,9 @@ def test_a_gain_that_is_not_sure_or_not_worth_its_parameters_is_not_clear(plante
     two = one - np.array([0.0052, 0.0042, 0.0032, -0.0008, -0.0013])
     told = planted({0: np.full(5, 0.5), 1: one, 2: two}).verdict()
     assert (told.order, told.clear) == (2, False)
-    assert told.sentence.startswith("n = 2 lowers test log loss from 0.193 to 0.191, by 0.0021 ± ")
-    assert told.sentence.endswith("in 3 of 5 folds, for 10 times the parameters: not a clear gain, n = 1 will do")
+    assert "No clear gain from pairs (n = 2): test log loss 0.191, columns alone 0.193" in told.headline
+    assert "by 0.0021 ± " in told.detail
+    assert "in 3 of 5 folds" in told.detail
     small = planted({0: np.full(5, 0.5), 1: one, 2: one - 0.001}).verdict()
     assert (small.order, small.clear) == (2, False), "sure, but a hundredth of the loss for ten times the parameters"
     assert planted({0: np.full(5, 0.5), 1: one, 2: one - 0.02}).verdict().clear
@@ -207,13 +208,13 @@ def test_the_verdict_names_the_cuts_it_stands_on_and_boosting_that_is_ahead():
     assert lost.startswith("MDL finds no cut in 2 of 2 numeric columns (a, b)")
     assert "try quantiles" in lost
     rival, boosted = (loss_text(folds.log_loss.mean()) for folds in (study.automatic_folds(), study.boosting_folds()))
-    assert f"is better than AutoClassifier too: {boosted} against {rival}, by" in ahead, "of those it is the best"
+    assert f"is better than Auto too: {boosted} against {rival}, by" in ahead, "of those it is the best"
     seeing = Recipe("lr", alpha=1.0, discretize="quantile")
     found = choose_order(dataset, seeing, **asked | {"references": False}).run().verdict()
     assert found.order == 2
     assert found.clear
     assert found.notes[0] == "cuts of numeric columns: 10 quantiles"
-    assert "(accuracy +" in found.sentence
+    assert "accuracy +" in found.detail
 
 
 @pytest.mark.parametrize(("kept", "middle"), [((1.0, 300.0), 300), ((300.0, 301.0), 300), ((1.0, 1.0, 9.0), 1.0)])
@@ -237,8 +238,8 @@ def test_the_verdict_names_what_autoclassifier_takes_and_gives_its_recipe_where_
     verdict, folds = study.verdict(), study.automatic_folds()
     times = folds.order_chosen.tolist().count(2)
     assert times >= 2
-    assert f"; AutoClassifier takes all orders up to n = 2 (in {times} of 3 folds): 0.0" in verdict.sentence
-    assert "lower than the best of them by 0." in verdict.sentence
+    assert f"Auto chose columns and pairs (n = 1 to 2) in {times} of 3 folds: 0.0" in verdict.detail
+    assert "lower than the best single order by 0." in verdict.detail
     assert verdict.automatic.replace(alpha="auto", order="auto", keep=1.0, discretize="auto") == AUTOMATIC
     assert verdict.automatic.params["alpha"] == (
         pytest.approx(folds.alpha_1.median(), rel=5e-3), pytest.approx(folds.alpha_2.median(), rel=5e-3)
@@ -267,4 +268,4 @@ def test_a_column_that_gives_the_class_away_is_named_by_the_verdict():
     study = alrviz.choose_order(alrviz.read_table(table), orders=(0, 1), folds=2, repeats=1, n_jobs=1).run()
     assert study.verdict().notes[0] == study.dataset.leaks_note
     against = alrviz.compare([study.dataset], [alrviz.Recipe("anje", order=1)], folds=2, repeats=1, n_jobs=1).run()
-    assert "alone almost tells the class" in sentence_html(against, against.summary(), "log_loss")
+    assert "alone almost tells the class" in leaks_html(against)

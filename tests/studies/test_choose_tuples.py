@@ -26,8 +26,8 @@ def test_the_verdict_is_the_smallest_within_a_standard_error_of_the_lowest(study
     verdict = study.verdict()
     assert verdict.recipe == study.recipes[smallest]
     assert study.recipe().params["order"] == 2
-    assert f"with {verdict.recipe.params['keep']:.0%} of the pairs" in verdict.sentence
-    assert "within a standard error" in verdict.sentence or "the lowest" in verdict.sentence
+    assert f"{100 * verdict.recipe.params['keep']:g} % of the pairs" in verdict.headline
+    assert "as well as all" in verdict.headline or "the lowest" in verdict.headline
 
 
 def test_a_line_for_each_order_and_share(study):
@@ -48,7 +48,7 @@ def test_keeping_all_is_alr(study):
 def test_fewer_than_two_folds_say_nothing_yet():
     study = alrviz.choose_tuples(alrviz.load_demo("xor"), n_jobs=1)
     assert study.verdict().recipe is None
-    assert "not enough folds" in study.verdict().sentence
+    assert "Not enough folds" in study.verdict().headline
 
 
 @pytest.mark.parametrize(

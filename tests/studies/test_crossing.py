@@ -23,8 +23,8 @@ def test_the_higher_order_is_ahead_from_the_point_after_which_it_never_falls_bac
         three=("lr", 3, {50: 0.6, 100: 0.6, 200: 0.1, 400: 0.2}),
     )
     first, second = crossings(table, "error")
-    assert (first.lower, first.higher, first.racer, first.seen, first.from_start) == ("one", "two", 1, 200, False)
-    assert (second.lower, second.higher, second.racer, second.seen) == ("two", "three", 2, None)
+    assert (first.lower, first.higher, first.racer, first.n_rows, first.from_start) == ("one", "two", 1, 200, False)
+    assert (second.lower, second.higher, second.racer, second.n_rows) == ("two", "three", 2, None)
 
 
 def test_equal_is_not_ahead_and_means_over_a_handful_of_rows_do_not_count():
@@ -34,8 +34,8 @@ def test_equal_is_not_ahead_and_means_over_a_handful_of_rows_do_not_count():
         three=("lr", 3, {5: 0.9, 50: 0.2, 100: 0.2}),
     )
     first, second = crossings(table, "error")
-    assert (first.seen, first.from_start) == (50, True)
-    assert second.seen is None
+    assert (first.n_rows, first.from_start) == (50, True)
+    assert second.n_rows is None
 
 
 def test_families_are_told_apart_and_two_curves_of_one_order_are_not_compared():
@@ -53,7 +53,7 @@ def test_families_are_told_apart_and_two_curves_of_one_order_are_not_compared():
 def test_naive_bayes_is_the_first_order_of_anje():
     table = curves(nb=("nb", 1, {50: 0.4, 100: 0.2}), anje=("anje", 2, {50: 0.5, 100: 0.1}))
     (found,) = crossings(table, "error")
-    assert (found.lower, found.higher, found.seen) == ("nb", "anje", 100)
+    assert (found.lower, found.higher, found.n_rows) == ("nb", "anje", 100)
 
 
 def test_orders_that_are_not_neighbours_by_number_but_in_the_study_are_compared():

@@ -138,7 +138,7 @@ def test_a_model_without_refits_has_no_bands(data):
     assert found.summary().empty
     found.run()
     assert found.importance()["nats_low"].isna().all()
-    assert found.interactions.sentence()
+    assert found.interactions.verdict().headline
 
 
 def test_bands_leave_a_twentieth_of_further_draws_on_either_side(data, study):

@@ -50,7 +50,7 @@ def test_a_two_by_two_table_by_hand(small):
     assert found[["tp", "fp", "fn", "tn"]].tolist() == [2, 2, 1, 5]
     rates = ["sensitivity", "specificity", "ppv", "npv", "accuracy", "positive", "lift"]
     np.testing.assert_allclose(found[rates].astype(float), [2 / 3, 5 / 7, 2 / 4, 5 / 6, 7 / 10, 4 / 10, (2 / 4) / 0.3])
-    assert small.interest == "yes", "the rarer one"
+    assert small.class_of_interest == "yes", "the rarer one"
     decided = small.decided(0.5)
     assert decided.confusion().to_numpy().tolist() == [[5, 2], [1, 2]]
     assert decided.confusion("true").loc["yes", "yes"] == pytest.approx(2 / 3)
@@ -246,7 +246,7 @@ def test_one_class_alone_has_figures_and_no_curves():
     found = of([0.2, 0.6], ["no", "no"])
     assert found.summary()[["error", "shares_error", "shares_log_loss"]].tolist() == [0.5, 0.0, 0.0]
     assert np.isnan(found.summary().auc)
-    assert found.interest == "no"
+    assert found.class_of_interest == "no"
     with pytest.raises(TableError, match="no row is of this class"):
         found.at(label="yes", sensitivity=0.5)
     assert np.isnan(found.at(label="yes").sensitivity)
@@ -310,7 +310,7 @@ def test_a_run_is_judged_on_the_rows_that_it_held_out():
 def test_rows_left_out_in_turn_are_judged_as_the_study_did():
     study = alrviz.choose_order(alrviz.load_demo("monks-1"), orders=(0, 1, 2), repeats=2, folds=3, n_jobs=1)
     found = out_of_fold(study, 1)
-    table = SentTable.of(study.dataset)
+    table = SentTable.from_dataset(study.dataset)
     tasks = [task for task in study.tasks if task.racer == 1 and task.split.repeat == 0]
     rows = [compute(task, table).rows[0] for task in tasks]
     assert len(found.y) == study.dataset.n_rows
@@ -375,7 +375,7 @@ def test_a_run_over_batches_is_taken_apart_and_reported_by_some_of_its_rows(tmp_
     found = alrviz.interactions(run)
     assert found.encoded.n_rows == 150
     assert found.has_heldout
-    assert re.search(r"Measured on 150 of \d+ training rows, drawn at random\.$", found.sentence())
+    assert re.search(r"Measured on 150 of \d+ training rows, drawn at random\.$", found.verdict().detail)
     scores = found.pure.scores(found.encoded.codes)
     own = run.model.scores(found.encoded.codes)
     np.testing.assert_allclose(scores, own - own.mean(axis=1, keepdims=True), atol=1e-10)

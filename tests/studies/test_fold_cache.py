@@ -43,7 +43,7 @@ def test_each_family_has_its_kernels_made_ready(family, monkeypatch):
 )
 def test_what_networks_share_is_in_the_seconds_of_each(second):
     dataset = load_demo("tic-tac-toe", 100)
-    made = fold_cache.PreparedFold(SentTable.of(dataset), SplitSpec(0, 0, 2, 0), Recipe("tan"))
+    made = fold_cache.PreparedFold(SentTable.from_dataset(dataset), SplitSpec(0, 0, 2, 0), Recipe("tan"))
     made.fit(make_estimator(Recipe("tan"), n_jobs=1), Recipe("tan"))
     pairs = made.prepared.tables(2, 1.0)
     made._covering = dict.fromkeys(made._covering, 100.0)

@@ -74,7 +74,9 @@ FITTED = [
 @pytest.mark.parametrize("recipe", FITTED, ids=lambda recipe: recipe.name)
 def test_a_fold_of_weighed_rows_is_that_of_repeated_rows(tables, recipe):
     weighed, repeated = (
-        compute(fold_tasks(table.hash, [recipe], splits.repeated_folds(1, 3, 1), 0)[0], SentTable.of(table)).rows[0]
+        compute(
+            fold_tasks(table.hash, [recipe], splits.repeated_folds(1, 3, 1), 0)[0], SentTable.from_dataset(table)
+        ).rows[0]
         for table in tables
     )
     assert weighed["outcome"] not in ("failed", "diverged"), weighed["sentence"]

@@ -26,7 +26,7 @@ def empty(monkeypatch):
 
 
 def test_a_worker_asks_for_a_table_once(empty):
-    sent = TableTransfer.of(small().dataset)
+    sent = TableTransfer.from_dataset(small().dataset)
     with pytest.raises(TableMissing):
         sent.without_content.unpack()
     assert len(sent.unpack().X) == 200
@@ -34,7 +34,7 @@ def test_a_worker_asks_for_a_table_once(empty):
 
 
 def test_threads_of_a_worker_may_open_more_tables_than_it_keeps(empty, monkeypatch):
-    sent = [TableTransfer(str(k), TableTransfer.of(small(rows=50).dataset).content) for k in range(8)]
+    sent = [TableTransfer(str(k), TableTransfer.from_dataset(small(rows=50).dataset).content) for k in range(8)]
     failed = []
 
     def opens(k):
@@ -87,7 +87,7 @@ def test_a_process_that_cannot_start_is_tried_once(monkeypatch):
     monkeypatch.setattr(workers, "_idle", deque())
     monkeypatch.setattr("joblib.externals.loky.ProcessPoolExecutor", Broken)
     study = small(RECIPES[:1], rounds=1)
-    slot = workers._Process({key: TableTransfer.of(dataset) for key, dataset in study.datasets.items()})
+    slot = workers._Process({key: TableTransfer.from_dataset(dataset) for key, dataset in study.datasets.items()})
     assert slot.compute(study.tasks[0]).failed
     assert len(attempts) == 1
 
@@ -96,7 +96,7 @@ def test_a_cell_under_way_here_is_given_the_token(monkeypatch):
     given, stop = [], StopToken()
     monkeypatch.setattr(workers, "compute", lambda task, table, token: given.append(token))
     study = small(RECIPES[:1], rounds=1)
-    list(workers.computed(list(enumerate(study.tasks)), study.datasets, n_jobs=1, stop=stop))
+    list(workers.compute_tasks(list(enumerate(study.tasks)), study.datasets, n_jobs=1, stop=stop))
     assert given == [stop] * 2
 
 
@@ -106,7 +106,7 @@ def test_this_process_computes_until_another_has_done_a_task(monkeypatch):
     monkeypatch.setattr(workers, "compute", lambda task, table, token: here)
     monkeypatch.setattr(workers._Process, "compute", lambda self, task: shown.wait(60) and there)
     study, found = small(RECIPES[:1], rounds=10), []
-    for _, result in workers.computed(list(enumerate(study.tasks)), study.datasets, n_jobs=2, stop=StopToken()):
+    for _, result in workers.compute_tasks(list(enumerate(study.tasks)), study.datasets, n_jobs=2, stop=StopToken()):
         found.append(result)
         shown.set()
     assert found[0] is here
@@ -114,7 +114,7 @@ def test_this_process_computes_until_another_has_done_a_task(monkeypatch):
 
 
 def test_shipments_without_their_content_are_small():
-    sent = TableTransfer.of(small().dataset)
+    sent = TableTransfer.from_dataset(small().dataset)
     assert len(pickle.dumps(sent.without_content)) < 500 < len(pickle.dumps(sent))
 
 

@@ -14,7 +14,7 @@ from alrviz.studies.core import workers
 from alrviz.studies.core.study_task import failure
 from alrviz.views.core.style import FADED_OPACITY
 from alrviz.views.studies import study_view
-from alrviz.views.studies.bias_variance import CellProgress, cell_progress, grid_html, sentence_html
+from alrviz.views.studies.bias_variance import CellProgress, cell_progress, grid_html, page_verdict
 from tests.views.studied import slowed, until
 
 RECIPES = [Recipe("anje", order=1), Recipe("anje", order=2)]
@@ -37,7 +37,7 @@ def slow(monkeypatch):
 
 def test_before_it_runs_it_says_what_run_will_do_and_shows_an_empty_grid():
     view = alrviz.BiasVarianceView(study())
-    assert "Press Run: 2 recipes, 6 fits each, on parts of 432 rows" in view.sentence.object
+    assert "Press Run: 2 models, 6 fits each on half of 432 rows" in view.sentence.object
     assert view._grid.object.count("0 of 6 fits") == 2
 
 
@@ -55,8 +55,8 @@ def test_it_fills_while_it_computes_and_tells_the_identity(slow, monkeypatch):
     assert "of 12 fits" not in view._grid.object
     best = table.loc[table.error.idxmin()]
     assert f"Lowest error: {best['name']}, {best.error:.3f} = bias² {best.bias:.3f} + " in view.sentence.object
-    parts = f"bias² {best.bias_unbiased:.3f} + variance {best.variance_unbiased:.3f} (unbiased)."
-    assert sentence_html(view.study, table, "unbiased").endswith(f"{best.error:.3f} = {parts}")
+    parts = f"bias² {best.bias_unbiased:.3f} + variance {best.variance_unbiased:.3f}."
+    assert page_verdict(view.study, table, "unbiased").headline.endswith(f"{best.error:.3f} = {parts}")
 
 
 def test_a_picture_that_takes_long_rests_and_then_shows_what_came_meanwhile(monkeypatch):

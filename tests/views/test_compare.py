@@ -36,7 +36,7 @@ def text(pane):
 
 def test_before_it_runs_it_says_what_run_will_do():
     view = alrviz.CompareView(study())
-    assert "Press Run: 3 recipes on 2 data sets, 2 fits each, all on the same folds" in text(view.sentence)
+    assert "Press Run: 3 models on 2 data sets, 2 fits each, on the same folds" in text(view.sentence)
     assert "0 of 2" in text(view._means)
 
 
@@ -45,11 +45,11 @@ def test_it_fills_while_it_computes_and_counts_whole_data_sets_alone(monkeypatch
     monkeypatch.setattr("alrviz.views.studies.study_view.REST_PER_DRAW_SECOND", 0)
     view = alrviz.CompareView(study())
     view.press_run()
-    until(view, lambda: "Over 1 of 2 data sets" in text(view.sentence))
+    until(view, lambda: "over 1 of 2 data sets" in text(view.sentence))
     assert "1/0/0" in text(view._pairs) or "0/0/1" in text(view._pairs)
     until(view, lambda: view.study.phase == "done")
     view.pump()
-    assert "Over" not in text(view.sentence)
+    assert "So far" not in text(view.sentence)
 
 
 def test_spreads_stand_below_the_means_where_a_line_has_no_room_for_both(done, monkeypatch):
@@ -70,11 +70,11 @@ def test_what_is_shown_is_what_the_functions_say(done):
     best = means.loc["monks-1"].min()
     assert f"<b>{loss_text(best)}</b>" in text(view._means)
     first = ranks(done, "log_loss").sort_values("rank").iloc[0]
-    assert f"Best mean rank in log loss: {first['name']}, {first['rank']:.2f}" in text(view.sentence)
+    assert f"{first['name']} has the best mean rank, {first['rank']:.2f}" in text(view.sentence)
     line = pairs(done, "log_loss").iloc[0]
     assert line.win_draw_loss in text(view._pairs)
     view.measure = "bias"
-    assert "One repeat tells no bias²" in text(view.sentence)
+    assert "One round tells no bias²" in text(view.sentence)
     view.measure = "train_seconds"
     assert "training seconds" in text(view._means)
     assert view.picture.plot.figure.xaxis[0].axis_label.endswith("training seconds (log)")
@@ -104,7 +104,7 @@ def test_what_failed_says_why_and_does_not_count(monkeypatch):
     monkeypatch.setattr(workers, "compute", compute)
     view = alrviz.CompareView(study(sets=SETS[:1]).run())
     assert "title='out of &lt;memory&gt;'>1 failed" in text(view._means)
-    assert "some have failed" in text(view.sentence)
+    assert "some fits have failed" in text(view.sentence)
     assert pairs(view.study)["wins"].tolist()[1:] == [0, 0], "means over other folds are not compared"
     assert view.bar.retry.visible
 
@@ -122,7 +122,7 @@ def test_a_single_recipe_has_means_and_no_picture():
 def test_a_p_that_is_tiny_has_one_sign():
     tables = [replace(alrviz.load_demo("xor", rows=100, seed=k), name=f"xor {k}") for k in range(11)]
     view = alrviz.CompareView(compare(tables, RECIPES[:2], repeats=1, n_jobs=1).run())
-    assert "higher on 0: more than chance (p &lt; 0.001)." in text(view.sentence)
+    assert "higher on 0: more than chance (sign test, p &lt; 0.001)." in text(view.sentence)
 
 
 def test_without_a_study_nothing_can_be_pressed_or_saved():

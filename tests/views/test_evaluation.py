@@ -23,7 +23,7 @@ def read(text):
 
 def test_it_says_how_good_the_model_is(found):
     view = alrviz.EvaluationView(found)
-    assert "of the 479 test rows are predicted wrongly" in view.sentence.object
+    assert "of 479 test rows are wrong" in view.sentence.object
     assert view.label == "negative"
     assert "average precision, of negative" in view._numbers_html(), "two classes have two of it"
     assert not view.slider.visible, "nothing to drag where the most probable class is predicted"
@@ -49,19 +49,19 @@ def test_a_figure_is_matched(found, rule, says):
     view = alrviz.EvaluationView(found)
     view.rules.value = rule
     assert says in view.slider.label
-    assert view.figures_at[rule] >= 0.9
-    assert view.figures_at.threshold == found.at(**{rule: 0.9}).threshold
+    assert view.rule_figures[rule] >= 0.9
+    assert view.rule_figures.threshold == found.at(**{rule: 0.9}).threshold
 
 
 def test_the_cost_of_a_miss_is_dragged(found):
     view = alrviz.EvaluationView(found, rule="miss", value=0.75)
     assert view.slider.label == "A missed row costs as much as 10 false alarms"
-    assert view.figures_at.threshold == pytest.approx(1 / 11)
+    assert view.rule_figures.threshold == pytest.approx(1 / 11)
     view.value = 0.25
     assert "1/10 false alarms" in view.slider.label
     view.rule = "most"
-    assert np.isnan(view.figures_at.threshold)
-    assert view.figures_at.tp == found.confusion().loc["negative", "negative"]
+    assert np.isnan(view.rule_figures.threshold)
+    assert view.rule_figures.tp == found.confusion().loc["negative", "negative"]
 
 
 def test_costs_of_each_class_said_to_be_each_other_are_typed():

@@ -3,6 +3,7 @@
 import csv
 import io
 from functools import partial
+from html import unescape
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def test_the_most_important_tuple_is_shown_first(view, study):
     pure = found.pure.f[found.pure.cells_of(found.number_of("bit_1 & bit_2"))]
     assert sorted(cells["value"]) == pytest.approx(sorted(pure[:, 1] - pure[:, 0]))
     assert "3 refits" in view.key.object
-    assert "Main effects carry" in view.sentence.object
+    assert "matter" in view.sentence.object
 
 
 def test_a_press_on_a_bar_or_a_cell_chooses_its_tuple(view):
@@ -157,7 +158,7 @@ def test_what_was_taken_apart_before_is_shown_without_a_study(study):
     assert page.count("<svg") >= 6
     assert "<script" not in page
     assert "http://" not in page.replace("http://www.w3.org", "")
-    assert "Main effects carry" in page
+    assert found.verdict().headline in unescape(page)
     assert "mine.zip" in view.csv_of_summary()
 
 

@@ -34,7 +34,7 @@ def slow(monkeypatch):
 
 def test_before_it_runs_it_says_what_run_will_do():
     view = alrviz.LearningCurveView(study())
-    assert "Press Run: 2 learners meet 432 rows one by one, in 2 shuffles" in view.sentence.object
+    assert "Press Run: 2 models meet 432 rows one by one, in 2 shuffles" in view.sentence.object
     assert "mean over the last 200 rows" in view.caption.object
     assert [len(line.data["x"]) for line in view.picture.plot["lines"]] == [0, 0]
 

@@ -315,16 +315,20 @@ def _text_layout(path: Path, options: ReadOptions, expected_names: Collection[st
     """Return the layout of a delimited text from its first lines."""
     request = ReadRequest(replace(options, skip_footer=0), expected_names=expected_names)
     raw = read_delimited(head_of(path), request)
-    problems = {
-        "lines that are not UTF-8, which are not counted in batches; "
-        f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252": (
-            raw.options.encoding == MIXED and options.encoding is None
+    problems = [
+        (
+            raw.options.encoding == MIXED and options.encoding is None,
+            "lines that are not UTF-8, which are not counted in batches; "
+            f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252",
         ),
-        PARTED: raw.is_stacked,
-        f"lines that begin with {raw.options.comment!r}, which are not looked for in batches; take them out, or read "
-        "the table whole with read_table": bool(raw.options.comment),
-    }
-    if problem := next((text for text, is_found in problems.items() if is_found), ""):
+        (raw.is_stacked, PARTED),
+        (
+            bool(raw.options.comment),
+            f"lines that begin with {raw.options.comment!r}, which are not looked for in batches; take them out, or "
+            "read the table whole with read_table",
+        ),
+    ]
+    if problem := next((text for has_problem, text in problems if has_problem), ""):
         raise TableError(f"{path.name!r} has {problem}", code=NOT_IN_BATCHES)
     in_force = replace(raw.options, skip_footer=options.skip_footer)
     return _Layout([(column.name, pa.string()) for column in raw.columns], in_force, raw.head, raw.kinds)

@@ -17,6 +17,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State
 from alrviz.stop import StopToken
 from alrviz.studies.core.study import Study
+from alrviz.studies.statistics.verdict import Verdict
 from alrviz.views.core.style import safe
 from alrviz.views.studies.study_view import StudyView
 
@@ -171,7 +172,7 @@ class StudyRunner:
             if not is_running:
                 view.watch(None)
                 reasons = "; ".join(costs.refusals) or "nothing is chosen"
-                view.tell(f"<span class='bad'>Nothing to run:</span> {safe(reasons, 600)}")
+                view.tell_verdict(Verdict("Nothing to run with these settings.", f"{reasons.rstrip('.')}."))
             self._show_state()
         else:
             study = session.runs.find_study(costs.study) or costs.study  # the one of this process, if there is one
@@ -212,7 +213,7 @@ class StudyRunner:
         try:
             self._tasks.hide_error("study")
             study = self._session.runs.adopt_study(
-                self.costs.study, bytes=self.costs.spread.bytes, threads=self.costs.n_jobs
+                self.costs.study, bytes=self.costs.parallel_cost.bytes, threads=self.costs.n_jobs
             )
             study.entry.keep = self.keep.value
             return study

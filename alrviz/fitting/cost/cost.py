@@ -31,7 +31,9 @@ class Cost:
     passes: float = 0
 
     def __add__(self, later: "Cost") -> "Cost":
-        """Return the cost of one after the other; the memory of the larger one serves both."""
+        """Return the cost of this work and a later one, one after the other; the memory of the larger one serves
+        both.
+        """
         return Cost(
             max(self.parameters, later.parameters),
             max(self.bytes, later.bytes),
@@ -40,11 +42,13 @@ class Cost:
         )
 
     def __rmul__(self, times: float) -> "Cost":
-        """Return the cost of this `times` times, one after the other."""
+        """Return the cost of doing this `times` times, one after the other."""
         return replace(self, seconds=times * self.seconds, passes=times * self.passes)
 
     def alongside(self, second: "Cost") -> "Cost":
-        """Return the cost of both in memory at the same time, taking turns on the same processors."""
+        """Return the cost of this and a second work, in memory at the same time, taking turns on the same
+        processors.
+        """
         total = self + second
         return replace(total, parameters=self.parameters + second.parameters, bytes=self.bytes + second.bytes)
 
@@ -54,10 +58,10 @@ class Cost:
 
 
 def calibrate(cost: Cost, n_classes: int, n_jobs: int | None = None) -> Cost:
-    """Return the cost with seconds of this machine on so many threads (None: all), from those of one thread of the
-    reference machine.
+    """Return the cost with seconds of this machine on n_jobs threads (None: all).
 
-    The first call in a process times a small pass: 10 ms, plus the time to compile it.
+    Given are those of one thread of the reference machine. The first call in a process times a small pass with
+    `n_classes`: 10 ms, plus the time to compile it.
     """
     if not cost.passes:
         return cost

@@ -56,24 +56,24 @@ NEW_VALUES_FACTOR = 4
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of one fit, and what follows from the memory limit.
+    """The cost of one fit, and the consequences of the memory limit.
 
     Attributes:
         cost: parameters, C + C * (number of possible cells); bytes at the peak of preparing and fitting; seconds of one
             pass on one thread of the reference machine. For a family without steps: 0 passes, and the seconds of the
             fit.
         cells_seen: cells that occur in the rows, or an upper bound.
-        allowed: bytes that may be used.
+        max_bytes: bytes that may be used.
         choice: the solver that will run, and why; None if there is no fit yet.
-        refused: why the fit is refused; "" if it is not. Its bytes may then be a lower bound.
+        refusal: why the fit is refused; "" if it is not. Its bytes may then be a lower bound.
         model_bytes: bytes of the table that the model builds when it scores many new rows; not in `cost`.
     """
 
     cost: Cost
     cells_seen: int
-    allowed: int
+    max_bytes: int
     choice: SolverChoice | None = None
-    refused: str = ""
+    refusal: str = ""
     model_bytes: int = 0
 
     @property
@@ -98,12 +98,12 @@ def estimate(recipe: "FitSettings", shape: TableShape, max_memory: int | None = 
 
 def require_memory(estimate: Estimate) -> None:
     """Raise `MemoryLimitError` with the needed and allowed bytes if the fit is refused."""
-    if estimate.refused:
-        raise MemoryLimitError(estimate.refused, estimate.cost.bytes, estimate.allowed)
+    if estimate.refusal:
+        raise MemoryLimitError(estimate.refusal, estimate.cost.bytes, estimate.max_bytes)
 
 
 def allowed_bytes(max_memory: int | None) -> int:
-    """Return the bytes that may be used: the limit, or half of the free memory."""
+    """Return the bytes that may be used: max_memory, or half of the free memory if it is None."""
     return free_memory() // 2 if max_memory is None else max_memory
 
 
@@ -116,12 +116,15 @@ def known_order(recipe: "FitSettings") -> int:
 
 
 def with_likely_order(recipe: SettingsT, n_columns: int) -> SettingsT:
-    """Return the recipe, with order 2, a guess, in place of "auto"."""
+    """Return the recipe with order 2, or 1 if there is one column (n_columns), as a guess in place of "auto"."""
     return recipe.replace(order=min(2, n_columns)) if recipe.params.get("order") == "auto" else recipe
 
 
 def estimate_cells(recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-    """Return the estimate of a recipe of a linear family, from the cells that occur."""
+    """Return the estimate of a recipe of a linear family, from the cells that occur.
+
+    max_memory: bytes that may be used; None for half of the free memory.
+    """
     encoded, order = shape.encoded, known_order(recipe)
     check_order(encoded.n_columns, order)
     with_counts = partial(
@@ -129,25 +132,25 @@ def estimate_cells(recipe: "FitSettings", shape: TableShape, max_memory: int | N
         max_memory=max_memory,
     )  # fmt: skip
     lower_bound = with_counts(cells_seen=0, merged=(0, 0))
-    if lower_bound.refused:  # too many cells to look for, or too many tuples to list
+    if lower_bound.refusal:  # too many cells to look for, or too many tuples to list
         upper_bound = with_counts()
-        return without_seconds(upper_bound if upper_bound.refused else lower_bound)
+        return without_seconds(upper_bound if upper_bound.refusal else lower_bound)
 
     tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)[-1]
     n_tuples = count_tuples(encoded.levels, tuples)
     if n_tuples > MAX_COVERED_TUPLES and shape.covers:
-        return without_seconds(replace(lower_bound, refused=_too_many(order, encoded.n_columns, n_tuples)))
+        return without_seconds(replace(lower_bound, refusal=_too_many(order, encoded.n_columns, n_tuples)))
     if n_tuples > MAX_PLANNED_TUPLES:  # listing millions of tuples takes seconds and gigabytes
         lower_bound = with_counts(cells_seen=shape.min_cells(tuples), plan=NO_BLOCKS, merged=(0, 0))
-        if lower_bound.refused:
+        if lower_bound.refusal:
             return without_seconds(lower_bound)
 
     cells_seen = shape.cells_seen(tuples)
-    if with_counts(cells_seen=cells_seen, plan=NO_BLOCKS, merged=(0, 0)).refused:  # planning would take seconds
+    if with_counts(cells_seen=cells_seen, plan=NO_BLOCKS, merged=(0, 0)).refusal:  # planning would take seconds
         return without_seconds(with_counts(cells_seen=cells_seen, plan=NO_BLOCKS))
     merged_rows = shape.merged_rows()
     return with_counts(
-        cells_seen=cells_seen, plan=shape.plan(tuples), merged=merged_rows, weight=_weight(encoded, recipe),
+        cells_seen=cells_seen, plan=shape.plan(tuples), merged=merged_rows, weight=_max_total_weight(encoded, recipe),
         n_jobs=shape.n_jobs,
     )  # fmt: skip
 
@@ -204,11 +207,11 @@ def estimate_levels(
     if choice.solver in STOCHASTIC:
         solver_bytes += VISIT_BYTES * int(max_visits(n_rows if weight is None else weight, row_counts.n_merged))
     needed_bytes = peak_bytes(*dimensions, n_steps, solver_bytes)
-    work = PassSize(row_counts.n_merged, n_classes, n_seen, tables.blocks, tables.joint, tables.links)
+    work = PassSize(row_counts.n_merged, n_classes, n_seen, tables.n_blocks, tables.n_joint, tables.n_links)
     cost = Cost(n_classes * (1 + n_cells), needed_bytes, work.reference_seconds(), 1)
     refused = _refusal(order, n_cells, 2 * n_tuples + (cells_seen or 0), needed_bytes, max_bytes)
     result = Estimate(
-        cost, n_seen, max_bytes, choice, refused, table_bytes(NEW_VALUES_FACTOR * tables.joint, n_classes)
+        cost, n_seen, max_bytes, choice, refused, table_bytes(NEW_VALUES_FACTOR * tables.n_joint, n_classes)
     )
     return result if n_cells <= MAX_CELLS else without_seconds(result)
 
@@ -216,8 +219,10 @@ def estimate_levels(
 def estimate_by_formula(
     cost: Cost, choice: SolverChoice, contents: str, shape: TableShape, max_memory: int | None
 ) -> Estimate:
-    """Return the estimate of a family without cells of order n; `contents` names what takes the memory ("features",
-    "tables").
+    """Return the estimate of a family without cells of order n, whose cost is known from a formula.
+
+    contents: what takes the memory ("features", "tables"), for the text of a refusal. max_memory: bytes that may be
+    used; None for half of the free memory.
     """
     encoded, max_bytes, refusal_text = shape.encoded, allowed_bytes(max_memory), ""
     if cost.bytes > max_bytes:
@@ -230,12 +235,12 @@ def estimate_by_formula(
 
 
 def without_seconds(estimate: Estimate) -> Estimate:
-    """Return an estimate without the seconds of a pass: its size is only a bound."""
+    """Return an estimate without the seconds of a pass, as its size is only a bound."""
     return replace(estimate, cost=replace(estimate.cost, seconds=0.0, passes=0))
 
 
 def _n_free_weights(share: object, n_seen: int, n_tuples: int, n_classes: int) -> int:
-    """Return the number of free weights, intercepts included.
+    """Return the number of free weights, C intercepts included, of n_seen cells of n_tuples tuples.
 
     share: which weights are equal: none ("cell-class"), those of a cell ("cell"), of a tuple ("tuple") or "all".
     """
@@ -243,8 +248,11 @@ def _n_free_weights(share: object, n_seen: int, n_tuples: int, n_classes: int) -
     return n_weights_by_share[share] + n_classes if share in n_weights_by_share else (n_seen + 1) * n_classes
 
 
-def _weight(encoded: "Encoded", recipe: "FitSettings") -> float:
-    """Return the maximum sum of weights of the training rows: "balanced" keeps it, named classes may raise it."""
+def _max_total_weight(encoded: "Encoded", recipe: "FitSettings") -> float:
+    """Return the maximum sum of weights of the training rows `encoded` under the recipe's class weights.
+
+    "balanced" keeps it; named classes may raise it.
+    """
     class_weight = recipe.params.get("class_weight")
     return float(encoded.weights.sum()) * (
         max([1.0, *class_weight.values()]) if isinstance(class_weight, Mapping) else 1.0
@@ -252,12 +260,16 @@ def _weight(encoded: "Encoded", recipe: "FitSettings") -> float:
 
 
 def estimate_stream(streamed: "StreamedCounts", max_bytes: int, solver: str, sample: int) -> Estimate:
-    """Return the estimate of a fit to a table read in batches, once its cells are counted and `sample` rows are in
-    memory;
-    `solver` "none" takes no steps.
+    """Return the estimate of a fit to a table read in batches whose cells are counted, with `sample` rows in memory.
+
+    max_bytes: bytes that may be used; `solver` "none" takes no steps.
     """
     tables, passes = streamed.tables, streamed.passes
-    cells, table_bytes_, classes = len(tables.seen), 8 * passes.cells.n_rows * passes.padded_width, tables.n_classes
+    cells, table_bytes_, classes = (
+        len(tables.seen_cells),
+        8 * passes.cells.n_rows * passes.padded_width,
+        tables.n_classes,
+    )
     has_steps, uses_full_passes = solver != "none", solver in ("auto", "tron", "lbfgs")
     # In order: the table that passes look up; sums (and diagonals) of a chunk, or one per thread, plus those of the
     # levels of a tree, or the tables of AdaGrad; weights, counts and a solver's vectors; keys and scores of the sample.
@@ -285,9 +297,10 @@ def estimate_counting(
     tuples: Tuples, n_rows: int, n_classes: int, levels: NDArray[np.int64], max_bytes: int,
     sample: "Callable[[], Encoded]", stop: StopToken = NEVER,
 ) -> Estimate:  # fmt: skip
-    """Return the estimate of counting tuples of columns of so many levels (a,), read in batches, before counting them.
+    """Return the estimate of counting tuples in n_rows rows read in batches, before counting them.
 
-    `sample` returns rows of the table: the cells of all and of half of them are extrapolated to the whole table.
+    levels (a,) are the columns'; n_classes: C; max_bytes: bytes that may be used. `sample` returns rows of the table:
+    the cells of all and of half of them are extrapolated to the whole table.
     """
     space = space_of(levels, tuples)
     # counts, index, and the tables that scores are made from
@@ -314,16 +327,16 @@ def estimate_counting(
             f"{lower_order_text}hsalr with "
             "a smaller keep, or fewer columns or levels"
         )
-    return Estimate(Cost((n_cells + 1) * n_classes, n_cells * cell_bytes), n_cells, max_bytes, refused=refusal_text)
+    return Estimate(Cost((n_cells + 1) * n_classes, n_cells * cell_bytes), n_cells, max_bytes, refusal=refusal_text)
 
 
 def _count_cells(rows: "Encoded", tuples: Tuples, stop: StopToken) -> int:
-    """Return about how many cells of tuples the rows have; for a selection of cells those that are in it."""
+    """Return about how many cells of tuples occur in encoded rows; for a selection of cells those that are in it."""
     if not isinstance(tuples, SelectedCells):
         return estimate_seen(rows, tuples, stop)
     space = space_of(rows.levels, tuples)
     all_pairs = np.arange(space.n_tuples), np.arange(rows.n_rows)
-    return len(tuples.select(space, index_cells(space, [all_pairs], as_kernel_codes(rows.codes), 1, stop).seen))
+    return len(tuples.select(space, index_cells(space, [all_pairs], as_kernel_codes(rows.codes), 1, stop).seen_cells))
 
 
 def _too_many(order: int, n_columns: int, n_tuples: int) -> str:
@@ -334,7 +347,10 @@ def _too_many(order: int, n_columns: int, n_tuples: int) -> str:
 
 
 def _refusal(order: int, n_cells: int, n_table_rows: int, needed_bytes: int, max_bytes: int) -> str:
-    """Return why a fit is refused; "" if it is not. n_table_rows: tuples and cells that occur."""
+    """Return why a fit of `order` is refused, if needed_bytes are above max_bytes; "" if it is not.
+
+    n_cells: possible cells; n_table_rows: tuples and cells that occur.
+    """
     if n_cells > MAX_CELLS:
         return (
             f"order {order} has {n_cells:,} cells here; at most {MAX_CELLS:,} can be numbered. "

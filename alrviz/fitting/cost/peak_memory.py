@@ -31,24 +31,25 @@ MANY_STEPS = 10**9
 
 
 class TableSizes(NamedTuple):
-    """Blocks, their joint values and links together, blocks with wide keys, and threads that join them."""
+    """Numbers of blocks, of their joint values and links together, of blocks with wide keys, and of joining threads."""
 
-    blocks: int
-    joint: float  # joint values of all blocks
-    links: float
-    wide: int  # blocks with keys of 32 bits
-    jobs: int
+    n_blocks: int
+    n_joint: float  # joint values of all blocks
+    n_links: float
+    n_wide: int  # blocks with keys of 32 bits
+    n_jobs: int
 
 
 def tables_of(
     levels: NDArray[np.int64], order: int, rows: "RowCounts", cells_seen: int | None, plan: Plan | None, jobs: int
 ) -> TableSizes:
-    """Return the sizes planned for columns of so many levels (a,).
+    """Return the sizes of the tables of tuples of `order` columns with levels (a,), from a plan of their cover.
 
-    Without a plan every tuple is a block, and "no level" adds joint values too.
+    rows: numbers of rows; cells_seen: cells that occur, None for the maximum; jobs: threads. Without a plan every tuple
+    is a block, and "no level" adds joint values too.
     """
     if plan is not None:
-        blocks, joint, links, largest_block = len(plan.blocks), plan.joint, plan.links, plan.largest
+        blocks, joint, links, largest_block = len(plan.blocks), plan.n_joint, plan.n_links, plan.max_joint
     else:
         n_tuples = comb(len(levels), order)
         joint = min(count_cells(levels + 1, order), n_tuples * rows.n_train) if cells_seen is None else cells_seen
@@ -80,16 +81,24 @@ def peak_bytes(
     steps: int,
     solver_bytes: int,
 ) -> int:
-    """Return the bytes at the peak for levels (a,): of merging, planning, covering, or fitting `steps`; `solver_bytes`
-    are the solver's own.
+    """Return the bytes at the peak of merging, planning, covering or fitting.
+
+    Args:
+        levels: (a,) of the columns.
+        order, n_tuples, cells: columns of a tuple, tuples and possible cells.
+        rows: numbers of rows.
+        n_classes, n_seen, n_free: C, cells that occur, free weights.
+        tables: sizes of the blocks' tables.
+        steps: steps of the fit, whose snapshots are kept.
+        solver_bytes: bytes of the solver's own vectors.
     """
     a, max_levels = len(levels), int(levels.max(initial=0))
     n_rows = rows.n_merged + rows.n_merged_heldout
     code_bytes = 4 if max_levels >= 2**16 else 2
     given_bytes = (rows.n_train + rows.n_heldout) * (a * code_dtype(levels).itemsize + 12)
     codes = n_rows * (a * code_bytes + (12 if n_rows < rows.n_train + rows.n_heldout else 0))
-    merging = code_bytes * (a + 1) * rows.n_train + _joining(rows.n_train, rows.n_merged, max_levels)
-    base = given_bytes + codes + n_tuples * (order * 12 + 24) + 400 * tables.blocks
+    merging = code_bytes * (a + 1) * rows.n_train + _joining_bytes(rows.n_train, rows.n_merged, max_levels)
+    base = given_bytes + codes + n_tuples * (order * 12 + 24) + 400 * tables.n_blocks
     n_sampled = min(SAMPLE_ROWS, rows.n_merged)
     planning = (
         8 * min(MAX_SLOTS, n_sampled * (max_levels + 1))
@@ -97,45 +106,51 @@ def peak_bytes(
         + 8 * rows.n_merged
         + 9 * n_tuples
     )
-    keys = (4 if tables.wide else 2) * n_rows * tables.blocks
+    keys = (4 if tables.n_wide else 2) * n_rows * tables.n_blocks
     has_heldout = rows.n_heldout > 0  # held-out rows are joined with training rows, and separated again
-    example_bytes = 8 * tables.joint
+    example_bytes = 8 * tables.n_joint
     # Keys are narrow until every block is joined; those that become too wide wait beside them, and all are copied.
-    waiting_bytes = 2 * n_rows * tables.blocks + 4 * n_rows * tables.wide
-    threads = tables.jobs * _joining(n_rows, tables.joint / max(1, tables.blocks), max_levels)
+    waiting_bytes = 2 * n_rows * tables.n_blocks + 4 * n_rows * tables.n_wide
+    threads = tables.n_jobs * _joining_bytes(n_rows, tables.n_joint / max(1, tables.n_blocks), max_levels)
     joining = (
-        example_bytes + has_heldout * code_bytes * a * n_rows + waiting_bytes + max(threads, keys if tables.wide else 0)
+        example_bytes
+        + has_heldout * code_bytes * a * n_rows
+        + waiting_bytes
+        + max(threads, keys if tables.n_wide else 0)
     )
     index = n_tuples * 24 + 4 * min(cells, 16 * n_seen + 64 * n_tuples) + 8 * n_seen
     linking = (
-        has_heldout * code_bytes * a * n_rows + example_bytes + (1 + has_heldout) * keys + index + 4 * tables.links
+        has_heldout * code_bytes * a * n_rows + example_bytes + (1 + has_heldout) * keys + index + 4 * tables.n_links
     )
     passing = (
         keys
         + index
-        + 4 * tables.links
-        + _passing(rows, n_classes, n_tuples, n_seen, n_free, tables, steps, solver_bytes)
+        + 4 * tables.n_links
+        + _passing_bytes(rows, n_classes, n_tuples, n_seen, n_free, tables, steps, solver_bytes)
     )
     return int(max(given_bytes + merging, base + max(planning, joining, linking, passing)))
 
 
-def _joining(n_rows: int, n_values: float, n_levels: int) -> float:
-    """Return the bytes of joining a column of n_levels to n_values joint values: keys, examples, places, hashes."""
+def _joining_bytes(n_rows: int, n_values: float, n_levels: int) -> float:
+    """Return the bytes of joining a column of n_levels to n_values joint values of n_rows rows.
+
+    They are those of keys, examples, places and hashes.
+    """
     n_possible, n_places = n_values * (n_levels + 1), min(MAX_SLOTS, 8 * n_rows)
     hash_bytes = 12 * 2 ** (2 * n_rows).bit_length() if n_possible > n_places else 0
     return 12 * n_rows + min(4 * n_places, 16 * n_possible) + hash_bytes
 
 
-def _passing(
+def _passing_bytes(
     rows: RowCounts, n_classes: int, n_tuples: int, n_seen: int, n_free: int, tables: TableSizes, steps: int,
     solver_bytes: int,
 ) -> float:  # fmt: skip
-    """Return the bytes of counting and fitting."""
+    """Return the bytes of counting and fitting; the arguments are those of `peak_bytes`."""
     padded_width = class_widths(n_classes)[1]
     # of the previous point, this one, and the line between them or, once that is freed, the held-out rows
     score_bytes = 8 * padded_width * ((2 if steps else 1) * rows.n_merged + max(rows.n_merged, rows.n_merged_heldout))
     cell_bytes = 8 * padded_width * (2 * n_tuples + n_seen)
-    table_bytes = 8 * padded_width * tables.joint
+    table_bytes = 8 * padded_width * tables.n_joint
     vector_bytes = 8 * (n_seen + 1) * n_classes
     snapshot_bytes = min(
         max(MAX_SNAPSHOT_BYTES, 12 * n_free), (steps + 1) * 4 * n_free

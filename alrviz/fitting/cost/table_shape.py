@@ -61,7 +61,7 @@ class TableShape:
     covers: bool = True
 
     @classmethod
-    def of(cls, prepared: "TrainingData", stop: StopToken = NEVER) -> "TableShape":
+    def from_prepared(cls, prepared: "TrainingData", stop: StopToken = NEVER) -> "TableShape":
         """Return the shape of prepared rows."""
         return cls(prepared.encoded, prepared.holdout, prepared, stop)
 
@@ -107,13 +107,15 @@ class TableShape:
 
 
 def count_tuples(levels: NDArray[np.int64], tuples: int | AllOrders) -> int:
-    """Return the number of tuples of columns of so many levels (a,), without listing them."""
+    """Return the number of tuples of columns with levels (a,), without listing them."""
     n_columns = len(tuple_columns(levels, tuples))
     return sum(comb(n_columns, size) for size in tuple_sizes(tuples, n_columns))
 
 
 def estimate_seen(encoded: "Encoded", tuples: Tuples, stop: StopToken = NEVER, n_jobs: int = 1) -> int:
-    """Return how many cells of tuples occur in the rows: exact for few tuples, else estimated from a sample."""
+    """Return how many cells of tuples occur in encoded rows: exact for few tuples, else estimated from a sample of
+    them.
+    """
     if isinstance(tuples, int) and (n_tuples := comb(encoded.n_columns, tuples)) > _MAX_LISTED_TUPLES:
         sample = TupleSpace(encoded.levels, _random_tuples(encoded.n_columns, tuples))
         return round(n_tuples / sample.n_tuples * _estimate_seen(encoded, sample, stop, n_jobs))
@@ -121,7 +123,7 @@ def estimate_seen(encoded: "Encoded", tuples: Tuples, stop: StopToken = NEVER, n
 
 
 def _estimate_seen(encoded: "Encoded", space: AnySpace, stop: StopToken, n_jobs: int) -> int:
-    """Return how many cells occur: counted in every tuple, or in a sample of the tuples if there are many."""
+    """Return how many cells of `space` occur in encoded rows: counted in every tuple, or in a sample of many tuples."""
     counts_all = space.n_tuples <= MAX_COUNTED_TUPLES
     tuples, max_cells = (space.tuples, space.cards) if counts_all else _sampled_tuples(space, encoded.n_rows)
     is_complete = np.array(
@@ -144,13 +146,16 @@ def _estimate_seen(encoded: "Encoded", space: AnySpace, stop: StopToken, n_jobs:
 
 
 def _random_tuples(n_columns: int, size: int) -> list[list[int]]:
-    """Return _SAMPLED_TUPLES random tuples of so many columns, possibly with repeats; always the same."""
+    """Return _SAMPLED_TUPLES random tuples of `size` of n_columns columns, possibly with repeats; always the same."""
     candidates = np.sort(np.random.default_rng(0).integers(n_columns, size=(2 * _SAMPLED_TUPLES, size)), axis=1)
     return candidates[(np.diff(candidates, axis=1) > 0).all(axis=1)][:_SAMPLED_TUPLES].tolist()
 
 
 def _min_cells(encoded: "Encoded", size: int) -> int:
-    """Return the minimum number of cells in all tuples of so many columns: each has as many as its richest column."""
+    """Return the minimum number of cells that encoded rows have in all tuples of `size` columns.
+
+    Each tuple has at least as many as its column of most levels.
+    """
     seen_level_counts = sorted(
         len(np.unique(codes[codes < n_levels])) for codes, n_levels in zip(encoded.codes, encoded.levels, strict=True)
     )
@@ -158,8 +163,9 @@ def _min_cells(encoded: "Encoded", size: int) -> int:
 
 
 def _sampled_tuples(space: AnySpace, n_rows: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the columns (N_SAMPLED_TUPLES, n) of tuples spread evenly over the possible cells of so many rows, and how
-    many of these each tuple has.
+    """Return tuples spread evenly over the cells that n_rows rows can have, and how many of these each tuple has.
+
+    The tuples are their columns, (N_SAMPLED_TUPLES, n).
     """
     n_possible_cells = np.minimum(space.cards, max(1, n_rows)).astype(np.float64)
     tuples_by_cells = np.argsort(n_possible_cells, kind="stable")
@@ -171,7 +177,10 @@ def _sampled_tuples(space: AnySpace, n_rows: int) -> tuple[NDArray[np.int32], ND
 
 
 def _count_occurring(encoded: "Encoded", columns: np.ndarray, is_complete: bool) -> int:
-    """Return how many cells of a tuple occur; `is_complete` if no row has a missing level in it."""
+    """Return how many cells of the tuple `columns` (n,) occur in encoded rows.
+
+    is_complete: whether no row has a missing level in it.
+    """
     card = int(encoded.levels[columns].prod())
     key = encoded.codes[columns[0]].astype(np.int64 if card >= 2**31 else np.int32)
     for j in columns[1:]:

@@ -73,7 +73,7 @@ class Hierarchical(Solver):
     tol: float = 1e-6
 
     def init(self, objective: DensityObjective, w0: Floats) -> SolverState:
-        """Return the state at the start point."""
+        """Return the state at the start w0 (P,): weights and log bandwidths in one vector."""
         point = objective.value_grad(w0)
         return SolverState(0, point, 1, 2.0, carry=OuterCarry(), extra=objective.report(point))
 
@@ -153,7 +153,10 @@ def _direction(objective: DensityObjective, point: DensityPoint, inverse: Floats
 
 
 def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spacing: np.ndarray | None) -> OuterTrial:
-    """Return the weights at other bandwidths; what no bandwidth changes is taken from the point."""
+    """Return the trial of bandwidths exp(log_h), (D_num,), from a point, at the weights that are optimal there.
+
+    spacing (D_num,): grids to keep, None for those that suit log_h. Features of unchanged bandwidths are the point's.
+    """
     features = objective.training(log_h, spacing, point.features)
     weights_objective = objective.objective_at(features)
     if objective.mode == "paper":
@@ -168,7 +171,10 @@ def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spac
 def _accepted(
     objective: DensityObjective, state: SolverState, trial: OuterTrial, spacing: np.ndarray, inverse: Floats, t: float
 ) -> SolverState:
-    """Return the state at an accepted trial, on the grids of its own bandwidths."""
+    """Return the state at an accepted trial, on the grids of its own bandwidths.
+
+    spacing: the grids that the trial used; inverse: of the Hessian of E, None at first; t: length of the step.
+    """
     previous: DensityPoint = state.point  # type: ignore[assignment]
     if not np.array_equal(objective.features.spacing(trial.features.log_h), spacing):
         start_point = replace(previous, inner=trial.inner)
@@ -188,7 +194,7 @@ def _accepted(
 
 
 def _bfgs(inverse: Floats, s: Floats, y: Floats) -> Floats:
-    """Return the inverse Hessian updated by this step (Nocedal and Wright, 6.17).
+    """Return the inverse Hessian after a step s (D_num,) that changed the slopes by y (Nocedal and Wright, 6.17).
 
     Where E does not curve upwards along the step there is no update, and the next step goes STEP_GROWTH times as far.
     """

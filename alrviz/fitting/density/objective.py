@@ -164,7 +164,8 @@ class DensityObjective(FitObjective):
         return self.point(weights_objective, weights_objective.value_grad(w.copy()), features, self.validate(features))
 
     def follow(self, log_h: Floats, w: Floats, previous: VoteFeatures | None = None) -> DensityPoint:
-        """Return the point at other bandwidths (D_num,) with the weights optimal there, searched from `w`.
+        """Return the point at bandwidths exp(log_h), (D_num,), with the weights optimal there, searched from `w` (D +
+        1, K).
 
         For a page on which a visitor moves a bandwidth; `previous` as in `DensityFeatures.training`.
         """
@@ -256,7 +257,7 @@ class DensityObjective(FitObjective):
         if isinstance(point, DensityPoint):
             point.weights_objective.release(point.inner)
 
-    def monitored(self, point: DensityPoint) -> float:
+    def monitored_value(self, point: DensityPoint) -> float:
         """Return E, which every step lowers, except in "paper" the inner ones."""
         return point.e
 
@@ -269,7 +270,7 @@ class DensityObjective(FitObjective):
         return float(np.abs(point.slopes).max(initial=0.0)) / self.e_weight
 
     def phi_norm(self, v: Floats) -> float:
-        """Return ||w||: the features do not depend on it."""
+        """Return the length of the weights in the vector v (P,): the features do not depend on them."""
         w, _ = self.split(v)
         return float(np.sqrt((w * w).sum()))
 

@@ -50,7 +50,9 @@ class WeightsObjective(ScoredObjective):
         return (self.feature_rows if rows is None else rows).scores(w, self.stop)
 
     def change(self, direction: Floats) -> Floats:
-        """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
+        """Return the change of the scores (N, W) by a `direction` of the weights (D + 1, K), pads 0: one forward
+        pass.
+        """
         return self.feature_rows.scores(direction, self.stop, 0.0)
 
     def slopes(self, residual: Floats) -> Floats:

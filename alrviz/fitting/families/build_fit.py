@@ -52,7 +52,7 @@ class Fit:
         objective, solver, w0: what is minimised, how, and the start: (S + 1, C), or the free weights if weights are
             shared; one vector of weights and bandwidths for dlr.
         max_iter, tol: step limit and tolerance.
-        spent: passes before the first step, if max_iter limits passes; None if it limits steps.
+        passes_before: passes before the first step, if max_iter limits passes; None if it limits steps.
         choice: the solver and why, if a sample chose it.
     """
 
@@ -61,7 +61,7 @@ class Fit:
     w0: Floats
     max_iter: int
     tol: float
-    spent: float | None = None
+    passes_before: float | None = None
     choice: SolverChoice | None = None
 
 
@@ -130,12 +130,13 @@ def _assemble(
 
 def assemble_stream(
     streamed: StreamedCounts, trial: TrainValidationChunk, sample: TrainValidationChunk, params: Mapping[str, Any],
-    stop: StopToken = NEVER, *, seed: int = 0, spent: float = 0.0, start: LinearModel | None = None,
+    stop: StopToken = NEVER, *, seed: int = 0, passes_before: float = 0.0,
+    start: LinearModel | None = None,
 ) -> Fit:  # fmt: skip
-    """Return the fit of `params` to a stream that was counted in `spent` passes.
+    """Return the fit of `params` to a stream that was counted in `passes_before` passes.
 
-    Step lengths and learners are chosen on `trial` and `sample`; see `StreamObjective`. Given a start model, or no
-    steps to take, the fit does not begin with a fit to the sample.
+    Step lengths and learners are chosen on `trial` and `sample`; see `StreamObjective`. `seed` draws the order of rows.
+    Given a start model, or no steps to take, the fit does not begin with a fit to the sample.
     """
     complete_params = {**_NO_STEPS, **params}
     parameterisation, unseen_weights, w0 = _weights(
@@ -150,7 +151,7 @@ def assemble_stream(
         unseen=unseen_weights,
         trial=trial,
         sample=sample,
-        spent=spent,
+        passes_before=passes_before,
         stop=stop,
     )
     if start is not None:
@@ -163,19 +164,24 @@ def assemble_stream(
         solver = stream_solver(complete_params["solver"], complete_params["memory"], seed)
     if isinstance(solver, FullPasses) and (start is not None or complete_params["max_iter"] == 0):
         solver = replace(solver, first=w0)
-    return Fit(objective, solver, w0, complete_params["max_iter"], complete_params["tol"], spent, choice)
+    return Fit(objective, solver, w0, complete_params["max_iter"], complete_params["tol"], passes_before, choice)
 
 
 def stream_solver(name: str, memory: int, seed: int) -> Solver:
-    """Return the learner of that name, which is not "auto"."""
+    """Return the solver called `name`, which is not "auto", for a table read in batches.
+
+    memory: number of corrections of L-BFGS; seed: of the order of rows.
+    """
     if name in ("tron", "lbfgs"):
         return FullPasses(Tron(memory, _MAX_ETA) if name == "tron" else LBFGS(memory))
     return StreamAdaGrad(seed, name == "averaged")
 
 
 def chosen_learner(objective: StreamObjective, w0: Floats, memory: int, seed: int) -> tuple[str, str, Solver]:
-    """Return the name that "auto" chooses, why, and the learner, after fits to the sample from `w0` (S + 1, C) if it
-    has enough rows of each class.
+    """Return the learner that "auto" chooses: its name, the reason, and the solver.
+
+    It is chosen by fits to the sample from `w0` (S + 1, C), if that has enough rows of each class. memory, seed: as in
+    `stream_solver`.
     """
     sample = objective.sample
     class_counts, training = objective.parameterisation.tables.class_counts, sample.training
@@ -220,7 +226,10 @@ _STREAM_SETTINGS: Mapping[str, tuple[object, ...]] = {
 
 
 def weights_of(tables: Tables, params: Mapping[str, Any], seed: int) -> tuple[Parameterisation, Floats]:
-    """Return how weights, one for each cell and class, become phi, and the start (S + 1, C)."""
+    """Return the parameterisation by which weights, one for each cell and class, become phi, and the start (S + 1, C).
+
+    params: a complete recipe's; seed: of a random start.
+    """
     complete_params = {**_NO_STEPS, **params, "share": "cell-class"}
     parameterisation, _, w0 = _weights(tables, _METRICS[complete_params["scale"]], complete_params, seed)
     return parameterisation, w0
@@ -229,7 +238,10 @@ def weights_of(tables: Tables, params: Mapping[str, Any], seed: int) -> tuple[Pa
 def _weights(
     tables: Tables, name: str, params: Mapping[str, Any], seed: int, chains: NDArray[np.int64] | None = None
 ) -> tuple[Parameterisation, Unseen | None, Floats]:
-    """Return how weights become phi, what unseen cells add, and the start."""
+    """Return the parameterisation of `share` in params, phi of unseen cells (None for 0), and the start, shaped as w.
+
+    name: the parameterisation's kind; seed: of a random start; chains (a,): numbers of smooth levels of each column.
+    """
     start_model = _MODELS[params["start"]]
     fallback = params["center"] if params["alpha"] else start_model
     m_estimate = params["unseen"] == "m-estimate"

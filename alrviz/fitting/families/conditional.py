@@ -22,7 +22,7 @@ from alrviz.fitting.families.family import FitProblem, FitRequest, rows_key
 from alrviz.fitting.families.networks import SMOOTHED, TAN, LearnedNetwork, Networks
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import CLASS_WEIGHT, MAX_ITER, TOL
-from alrviz.fitting.objectives.conditional import ConditionalRows, conditional
+from alrviz.fitting.objectives.conditional import ConditionalRows, conditional_objective
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.solvers.cg_brent import BrentGradients
 from alrviz.fitting.solvers.choice import SolverChoice
@@ -31,7 +31,7 @@ from alrviz.fitting.warm import warm_networks
 from alrviz.models.conditional import ConditionalTables
 from alrviz.models.direct_counts import LOOKUPS_PER_CALL
 from alrviz.models.networks import count_network
-from alrviz.models.structures import Structure, naive, structure_of_parents
+from alrviz.models.structures import Structure, naive_structure, structure_of_parents
 from alrviz.passes.aligned_buffers import class_widths
 from alrviz.passes.cost_model import PassSize
 from alrviz.passes.warm import warm_passes
@@ -51,7 +51,7 @@ _SECONDS_PER_PAIR = 10e-9
 _SECONDS_PER_PASS = 60e-6
 
 
-def _parents(structure: Mapping[Any, Any]) -> Mapping[str, tuple[str, ...]]:
+def _plain_structure(structure: Mapping[Any, Any]) -> Mapping[str, tuple[str, ...]]:
     """Return a structure in its plain form: the parents, by name, of each column that has any."""
     result = {}
     for child, value in structure.items():
@@ -74,7 +74,7 @@ class ELR(Networks):
     estimator = "alrviz.estimators.networks.ELRClassifier"
     params: ClassVar[Mapping[str, Param]] = {
         "structure": Param(
-            "nb", {"nb": "naive Bayes", "tan": "TAN: a tree"}, parse=_parents, label="Structure", key="z",
+            "nb", {"nb": "naive Bayes", "tan": "TAN: a tree"}, parse=_plain_structure, label="Structure", key="z",
             help="Which columns a column depends on besides the class: none, one other column (the tree that TAN "
             "finds), or those given by name, {child: parent} or {child: [parents]}.",
         ),
@@ -132,12 +132,12 @@ class ELR(Networks):
                         "missing value is a level"
                     )
 
-    def draws(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Mapping[str, Any]) -> bool:
         """Return whether the folds of cross-tuning are drawn."""
         return bool(params["cross_tuning"])
 
     def objective_key(self, recipe: "FitSettings") -> Hashable:
-        """Return a key that includes cross-tuning: without it the fit goes on to the lowest F."""
+        """Return a key that differs by cross-tuning too: without it the fit does not end early, but at the lowest F."""
         params = recipe.params
         structure = params["structure"] if isinstance(params["structure"], str) else tuple(params["structure"].items())
         return (self.name, structure, params["cross_tuning"], params["smoothing"], self.sums(params), *rows_key(recipe))
@@ -154,7 +154,7 @@ class ELR(Networks):
         """
         structure, encoded = params["structure"], prepared.encoded
         if structure == "nb":
-            return naive(encoded.n_columns)
+            return naive_structure(encoded.n_columns)
         result = (
             structure_of_parents(structure, encoded.names)
             if structure != "tan"
@@ -169,15 +169,19 @@ class ELR(Networks):
         )
 
     def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> LearnedNetwork:
-        """Return the network whose tables are the start."""
+        """Return the network of `structure` whose tables are the start; `rows` are `count_network`'s arguments after
+        it.
+        """
         counts = count_network(structure, *rows)
         if not (self.sums(params) and any(structure.parents)):
             return LearnedNetwork(counts, counts.model())
-        tables = ConditionalTables.of(counts, summed=True)
+        tables = ConditionalTables.from_counts(counts, sums_missing=True)
         return LearnedNetwork(counts, tables.model(tables.phi(tables.start), tables.network.bias))
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
-        """Compile networks and passes."""
+        """Compile networks and passes for n_classes classes; return the seconds it took. wide: for codes of 32 bits
+        too.
+        """
         return warm_networks(wide) + warm_passes(n_classes)
 
     def make(self, request: FitRequest) -> FitProblem:
@@ -188,15 +192,15 @@ class ELR(Networks):
         request.report("counting cells")
         tables = prepared.tables(1, params["smoothing"], stop)
         classes = prepared.encoded.classes
-        covered = prepared.covered(1, stop)
+        covered = prepared.covered_rows(1, stop)
         baseline = observers.baseline_losses(covered, tables, params["class_weight"], classes, stop)
         fit, heldout = self.assemble(prepared, recipe, params, stop)
-        return FitProblem(fit, heldout, baseline, None, compiled, (observers.first_rise(),))
+        return FitProblem(fit, heldout, baseline, None, compiled, (observers.observe_first_rise(),))
 
     def assemble(
         self, prepared: TrainingData, recipe: "FitSettings", params: Mapping[str, Any], stop: StopToken = NEVER
     ) -> tuple[Fit, ConditionalRows | None]:
-        """Return the fit, and the held-out rows.
+        """Return the fit of `recipe` with its complete `params` to prepared rows, and the held-out rows.
 
         The folds use the structure of all training rows too.
 
@@ -205,7 +209,7 @@ class ELR(Networks):
         """
         structure, encoded = self.structure(prepared, params, stop), prepared.encoded
         sums_missing = self.sums(params) and any(structure.parents)
-        objective, heldout = conditional(prepared, structure, params, stop, summed=sums_missing)
+        objective, heldout = conditional_objective(prepared, structure, params, stop, sums_missing=sums_missing)
         fold = spread_folds(encoded.y, FOLDS, recipe.seed, prepared.splitting)
 
         def make(number: int) -> Fold:
@@ -213,7 +217,9 @@ class ELR(Networks):
             data = TrainingData(
                 encoded.take(~is_validation), encoded.take(is_validation), None, prepared.n_jobs, merge=False
             )
-            fold_objective, rows = conditional(data, structure, params, stop, summed=sums_missing, weigh_heldout=True)
+            fold_objective, rows = conditional_objective(
+                data, structure, params, stop, sums_missing=sums_missing, weigh_heldout=True
+            )
             assert rows is not None
             return Fold(fold_objective, rows, fold_objective.rows.n_rows / encoded.n_rows)
 
@@ -224,7 +230,10 @@ class ELR(Networks):
         return Fit(objective, solver, objective.start, max_iter, params["tol"]), heldout
 
     def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
-        """Return the cost: counts, weights, and the keys and scores of all rows."""
+        """Return the cost of a fit: counts, weights, and the keys and scores of all rows.
+
+        tables: the estimate of counting the tables that the structure is found from.
+        """
         encoded, n_heldout = shape.encoded, shape.n_heldout
         n_rows, n_classes, cells_by_column = encoded.n_rows, encoded.n_classes, self.possible_cells(encoded, params)
         n_seen = sum(
@@ -241,7 +250,7 @@ class ELR(Networks):
         parameters = n_classes * (1 + sum(cells_by_column))
         seconds = _SECONDS_PER_PASS + work.reference_seconds()
         if self.sums(params) and params["structure"] != "nb":
-            n_missing, n_pairs = _gaps(encoded)
+            n_missing, n_pairs = _count_missing(encoded)
             seconds += _SECONDS_PER_PAIR * n_classes * n_pairs
             needed_bytes += (
                 n_missing * (2 * encoded.n_columns + 24 + 16 * n_classes) * (n_rows + n_heldout) // max(1, n_rows)
@@ -249,7 +258,9 @@ class ELR(Networks):
         return Cost(parameters, max(tables.cost.bytes, needed_bytes), seconds, 1)
 
     def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
-        """Return the number of cells of each column with its given parents."""
+        """Return the number of cells of each column together with its given parents, from the levels of encoded
+        rows.
+        """
         structure = params["structure"]
         if isinstance(structure, str):
             return super().possible_cells(encoded, params)
@@ -259,14 +270,20 @@ class ELR(Networks):
         return [n_levels * prod(parent_levels) for n_levels, parent_levels in zip(levels, parents, strict=True)]
 
 
-def _gaps(encoded: "Encoded") -> tuple[int, float]:
-    """Return the number of missing values, and of pairs of levels to sum over: of a column and its neighbours."""
+def _count_missing(encoded: "Encoded") -> tuple[int, float]:
+    """Return the number of missing values of encoded rows, and of pairs of levels to sum over for them.
+
+    A pair is a level of the missing column and one of a neighbour.
+    """
     by_column = (encoded.codes >= encoded.levels[:, None]).sum(axis=1)
     return int(by_column.sum()), float((by_column * encoded.levels).sum() * encoded.levels.mean())
 
 
 def _fit_bytes(encoded: "Encoded", n: int, n_heldout: int, covers: int) -> tuple[int, int]:
-    """Return bytes of the rows and a point's scores, and at the peak: while keys are made, or in a pass."""
+    """Return the bytes of the rows and a point's scores, and at the peak: while keys are made, or in a pass.
+
+    encoded: rows of the table; n, n_heldout: training and held-out rows of the fit; covers: keys held besides, 0 or 1.
+    """
     a, n_rows, classes = encoded.n_columns, n + n_heldout, encoded.n_classes
     row_bytes, scores = n_rows * (a * encoded.codes.dtype.itemsize + 12), 8 * class_widths(classes)[1] * n
     layout_bytes = 2 * a * n + 8 * min(LOOKUPS_PER_CALL, n * a) + 8 * classes * n

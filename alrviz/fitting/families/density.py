@@ -21,7 +21,7 @@ from alrviz.fitting.density.hierarchical import Hierarchical
 from alrviz.fitting.density.objective import VALIDATES, DensityObjective, DensityRows
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import Fit
-from alrviz.fitting.families.cells import toward
+from alrviz.fitting.families.cells import center_text
 from alrviz.fitting.families.family import Family, FitProblem, FitRequest, rows_key
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import ALPHA, CENTER, CLASS_WEIGHT, MAX_ITER, SMOOTHING, START, TOL
@@ -111,7 +111,7 @@ class DLR(Family):
     def title(self, params: Mapping[str, Any]) -> str:
         """Return bandwidths, start and penalty in one line."""
         p = params
-        alpha = "" if p["alpha"] == 0 else f", L2 penalty {p['alpha']:g}{toward(p)}"
+        alpha = "" if p["alpha"] == 0 else f", L2 penalty {p['alpha']:g}{center_text(p)}"
         return f"{self.name} {p['bandwidth']} from {p['start']}{alpha}"
 
     def training_method(self, params: Mapping[str, Any]) -> str:
@@ -127,7 +127,7 @@ class DLR(Family):
         """Return "newton", the only solver of the weights."""
         return "newton"
 
-    def draws(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Mapping[str, Any]) -> bool:
         """Return whether rows are drawn to validate the bandwidths."""
         return params["bandwidth"] in VALIDATES
 
@@ -137,7 +137,10 @@ class DLR(Family):
         return (self.name, *(recipe.params[name] for name in names), *rows_key(recipe))
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-        """Estimate from the shape of the table: every column counts as a feature."""
+        """Estimate a fit of `recipe` from the shape of the table: every column counts as a feature.
+
+        max_memory: bytes that may be used; None for half of the free memory.
+        """
         encoded, n_heldout = shape.encoded, shape.n_heldout
         n_columns, n_numeric, n_rows = encoded.n_columns, len(encoded.numeric), encoded.n_rows
         n_values = 1 if encoded.n_classes == 2 else encoded.n_classes
@@ -155,7 +158,7 @@ class DLR(Family):
         return estimate_by_formula(cost, choice, "features", shape, max_memory)
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
-        """Compile the kernels of densities."""
+        """Compile the kernels of densities for n_classes classes; return the seconds it took. `wide` has no effect."""
         return warm_density(n_classes)
 
     def make(self, request: FitRequest) -> FitProblem:
@@ -170,14 +173,14 @@ class DLR(Family):
         assert isinstance(fit.objective, DensityObjective)
         counts = fit.objective.features.class_counts
         log_pi = np.log(counts / counts.sum())
-        baseline = {"class_shares": observers.shares_loss(log_pi, fit.objective.rows)}
+        baseline = {"class_shares": observers.prior_loss(log_pi, fit.objective.rows)}
         if heldout is not None:
-            baseline["heldout_class_shares"] = observers.shares_loss(log_pi, heldout)
+            baseline["heldout_class_shares"] = observers.prior_loss(log_pi, heldout)
         return FitProblem(fit, heldout, baseline, None, compiled)
 
 
 def reference_seconds(encoded: "Encoded", recipe: "FitSettings") -> float:
-    """Return the estimated seconds of one pass over the training rows on one thread of the reference machine.
+    """Return the estimated seconds of one pass of a recipe over encoded rows on one thread of the reference machine.
 
     `calibrate` turns them into this machine's.
     """
@@ -238,11 +241,11 @@ def assemble_density(
 
 
 def non_voting_rows(encoded: "Encoded", n_jobs: int | None, class_weight: Any = None) -> DensityRows:
-    """Return rows without votes, to compute losses on."""
+    """Return encoded rows without votes, to compute losses on, with class weights multiplied in."""
     rows = Rows(encoded.y, encoded.weights, encoded.n_classes, n_jobs=n_jobs)
     return DensityRows(class_weighted(rows, class_weight, encoded.classes), *parts_of(encoded))
 
 
 def feature_columns(encoded: "Encoded", features: DensityVotes) -> np.ndarray:
-    """Return the column number of each feature (D,)."""
+    """Return the column number in the encoded table of each feature (D,)."""
     return np.concatenate([encoded.numeric[features.numeric], categorical_columns(encoded)[features.categorical]])

@@ -36,7 +36,7 @@ _VISITS = TRIAL_PASSES * TRAINING_SHARE + 1.0 - TRAINING_SHARE - TRIAL_SHARE  # 
 
 
 def rows_for(n_tuples: int) -> int:
-    """Return the maximum number of rows of D_CV for so many tuples.
+    """Return the maximum number of rows of D_CV on which models without each of n_tuples tuples are fitted.
 
     Raises:
         RecipeError: too few rows for useful scores.
@@ -61,7 +61,7 @@ class LeaveOneTupleOut:
         seed: of the order of rows.
         n_jobs: threads; each fits another model.
         stop: ends it.
-        allowed: bytes that may be used, None for no limit; large models are fitted on fewer threads.
+        max_bytes: bytes that may be used, None for no limit; large models are fitted on fewer threads.
 
     Raises:
         MemoryLimitError: even one model needs too much memory.
@@ -78,7 +78,7 @@ class LeaveOneTupleOut:
         self._y = validation.y[:n]
         self._n_training, n_before_scoring = round(TRAINING_SHARE * n), round((TRAINING_SHARE + TRIAL_SHARE) * n)
         self._slices = slice(self._n_training, n_before_scoring), slice(n_before_scoring, n)
-        index = CellIndex.of_seen(tables.space, tables.seen)
+        index = CellIndex.from_cells(tables.space, tables.seen_cells)
         codes = as_kernel_codes(np.ascontiguousarray(validation.codes[:, :n]))
         rows_of_cells = index.locate(codes, 0, n).astype(np.int64)
         rows_of_cells -= 2 * self._tuples  # below 0: the training rows have no such cell, which adds nothing
@@ -120,7 +120,7 @@ class LeaveOneTupleOut:
         """
         parameterisation, w0 = weights_of(tables, params, self._seed)
         ridge = ridge_of(parameterisation, params["alpha"], params["penalty"])
-        pull, center, rows = None, None, np.append(cells, len(tables.seen))
+        pull, center, rows = None, None, np.append(cells, len(tables.seen_cells))
         if ridge is not None:
             visits = np.bincount(self._keys[:, : self._n_training].ravel(), minlength=len(rows))[: len(rows)].astype(
                 float
@@ -133,7 +133,10 @@ class LeaveOneTupleOut:
         )
 
     def _validation_loss(self, excluded: int | None, eta: float, scored_rows: slice) -> float:
-        """Return the log loss per row of the `scored_rows` by a model without a tuple."""
+        """Return the log loss per row of a model of all tuples but `excluded` (None: of all) on a slice of the rows.
+
+        eta: AdaGrad's step length.
+        """
         weight_table, keys = self._start.copy(), self._keys
         if excluded is not None:
             keys = keys.copy()
@@ -149,7 +152,10 @@ class LeaveOneTupleOut:
     def _visit(
         self, keys: NDArray[np.unsignedinteger], y: NDArray[np.int32], table: NDArray[np.float32], eta: float
     ) -> float:
-        """Return the sum of -log p(y) of each row before its step; steps of length 0 leave the weights as they are."""
+        """Visit rows, their keys (T, m) and classes y (m,), moving AdaGrad's table by steps of length eta.
+
+        Returns the sum of -log p(y) of each row before its step; steps of length 0 leave the weights as they are.
+        """
         with np.errstate(invalid="ignore", over="ignore"):
             loss_sum = adagrad_steps(keys, self._first, y, table, self._classes, eta)
         return loss_sum if math.isfinite(loss_sum) else math.inf

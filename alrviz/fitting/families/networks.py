@@ -27,7 +27,14 @@ from alrviz.fitting.warm import warm_networks
 from alrviz.models.averages import AverageModel
 from alrviz.models.direct_counts import LOOKUPS_PER_CALL
 from alrviz.models.networks import NetworkCounts, NetworkModel, count_network, select_network
-from alrviz.models.structures import Structure, class_information, conditional_information, kdb, naive, tan
+from alrviz.models.structures import (
+    Structure,
+    class_information,
+    conditional_information,
+    kdb_structure,
+    naive_structure,
+    tan_structure,
+)
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
@@ -71,7 +78,9 @@ class Networks(Family):
     choice: ClassVar[SolverChoice] = SolverChoice("none", 0, "nothing is fitted: the tables are counted", 0)
 
     def highest_order(self, params: Mapping[str, Any], n_columns: int) -> int:
-        """Return the highest order of the tables that the structure, or ande, needs: 2 if pairs are counted."""
+        """Return the highest order of the tables that the structure, or ande, needs of n_columns columns: 2 if pairs
+        are counted.
+        """
         return 2 if self.n_parents(params) and n_columns > 1 else 1
 
     def n_parents(self, params: Mapping[str, Any]) -> int:
@@ -80,7 +89,7 @@ class Networks(Family):
 
     def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
         """Return the parents of each column, found on the training rows."""
-        return naive(prepared.encoded.n_columns)
+        return naive_structure(prepared.encoded.n_columns)
 
     def learn(self, prepared: TrainingData, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
         """Return the network of the rows; for elr the start of its fit.
@@ -100,19 +109,22 @@ class Networks(Family):
         return LearnedNetwork(counts, counts.model())
 
     def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> range:
-        """Return the orders of the tuples that are counted: 1 up to the highest order."""
+        """Return the orders of the tuples of n_columns columns that are counted: 1 up to the highest order."""
         return range(1, self.highest_order(params, n_columns) + 1)
 
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
-        """Compile counting and scoring of networks."""
+        """Compile counting and scoring of networks; return the seconds it took. wide: for codes of 32 bits too."""
         return warm_networks(wide)
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-        """Estimate the counting of tables, then the network."""
+        """Estimate a fit of `recipe` to a table of this shape: the counting of tables, then the network.
+
+        max_memory: bytes that may be used; None for half of the free memory.
+        """
         params = recipe.params
         counting = recipe.replace(family="anje", order=self.highest_order(params, shape.encoded.n_columns))
         tables = estimate_cells(counting, replace(shape, prepared=None, covers=False), max_memory)
-        if tables.refused:
+        if tables.refusal:
             return without_seconds(tables)
         return estimate_by_formula(self.cost(shape, params, tables), self.choice, "tables", shape, max_memory)
 
@@ -133,7 +145,7 @@ class Networks(Family):
         return Cost(n_classes * (1 + sum(cells_by_column)), max(tables.cost.bytes, needed_bytes), seconds)
 
     def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
-        """Return for each column the maximum number of cells that it has together with its parents."""
+        """Return for each column of encoded rows the maximum number of cells that it has together with its parents."""
         descending = np.sort(encoded.levels)[::-1].tolist()
         result = []
         for n_levels in encoded.levels.tolist():
@@ -155,8 +167,8 @@ class TAN(Networks):
     def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
         """Return the tree with the largest conditional mutual information."""
         if prepared.encoded.n_columns == 1:
-            return naive(1)
-        return tan(conditional_information(prepared.tables(2, params["smoothing"], stop)))
+            return naive_structure(1)
+        return tan_structure(conditional_information(prepared.tables(2, params["smoothing"], stop)))
 
 
 class KDB(Networks):
@@ -187,19 +199,26 @@ class KDB(Networks):
         return int(params["k"])
 
     def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
-        """Return columns by mutual information with the class, each with the k earlier ones of most conditional
+        """Return KDB's structure, found on the training rows.
+
+        Columns are ordered by mutual information with the class; each has the k earlier ones of most conditional
         information.
         """
         a = prepared.encoded.n_columns
         if a == 1:
-            return naive(1)
+            return naive_structure(1)
         information = class_information(prepared.tables(1, params["smoothing"], stop))
         if not params["k"]:
-            return Structure(naive(a).parents, tuple((-information).argsort(kind="stable").tolist()))
-        return kdb(information, conditional_information(prepared.tables(2, params["smoothing"], stop)), params["k"])
+            return Structure(naive_structure(a).parents, tuple((-information).argsort(kind="stable").tolist()))
+        return kdb_structure(
+            information, conditional_information(prepared.tables(2, params["smoothing"], stop)), params["k"]
+        )
 
     def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> LearnedNetwork:
-        """Return the network of a structure, or of the best number of parents and columns if it is selective."""
+        """Return the network of `structure`, or of the best number of its parents and columns if `selective`.
+
+        rows: the arguments of `count_network` after the structure.
+        """
         if not params["selective"]:
             return super().count(structure, rows, params)
         counts, rmse = select_network(structure, *rows)
@@ -207,7 +226,7 @@ class KDB(Networks):
 
 
 class AnDE(Networks):
-    """AnDE: the mean of networks in each of which all columns depend on the same n."""
+    """AnDE: the mean of networks, in each of which all columns depend on the same n columns."""
 
     name = "ande"
     words = "AnDE"

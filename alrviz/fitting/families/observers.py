@@ -25,7 +25,10 @@ Observer = Callable[[SolverState], dict[str, float]]
 
 
 def per_row(sums: Sums, total_weight: float, n_classes: int) -> dict[str, float]:
-    """Return log loss per row, 0-1 loss and RMSE = sqrt(mean of (1/C) sum_k (p_k - 1[k = y])^2)."""
+    """Return {"log_loss", "error", "rmse"} of sums over rows of this total weight.
+
+    error is the 0-1 loss, rmse = sqrt(mean of (1/C) sum_k (p_k - 1[k = y])^2) with C = n_classes.
+    """
     return {
         "log_loss": sums.nll / total_weight,
         "error": sums.wrong / total_weight,
@@ -34,8 +37,9 @@ def per_row(sums: Sums, total_weight: float, n_classes: int) -> dict[str, float]
 
 
 def training(objective: FitObjective) -> Observer:
-    """Return the observer of training error, RMSE, the share of rows whose class has the highest score, and the norm of
-    phi.
+    """Return the observer of the training rows of an objective: error, RMSE, "lead" and the norm of phi.
+
+    "lead" is the share of rows whose own class alone has the highest score.
     """
 
     def observe(state: SolverState) -> dict[str, float]:
@@ -67,7 +71,7 @@ def heldout(objective: FitObjective, rows: Any) -> Observer:
     return observe
 
 
-def first_rise() -> Observer:
+def observe_first_rise() -> Observer:
     """Return the observer of "naive_stop": the step at which the training error alone would have stopped the fit.
 
     It is the step before the training error first rises.  ([ELR] 4)
@@ -85,15 +89,18 @@ def first_rise() -> Observer:
     return observe
 
 
-def shares_loss(log_pi: Floats, rows: Rows) -> float:
-    """Return the log loss per row of the class prior, given its logarithms (C,)."""
+def prior_loss(log_pi: Floats, rows: Rows) -> float:
+    """Return the log loss per row of the class shares as prediction, given their logarithms log_pi (C,)."""
     return -float((log_pi[rows.y] * rows.weights).sum()) / float(rows.weights.sum())
 
 
 def baseline_losses(
     covered: CoveredRows, tables: Tables, class_weight: Any, classes: Any, stop: StopToken = NEVER
 ) -> dict[str, float]:
-    """Return the log losses that curves of training rows (class-weighted) and held-out rows are compared with."""
+    """Return the log losses that curves of training rows (class-weighted) and held-out rows are compared with.
+
+    class_weight: the recipe's; classes: the labels that it may name.
+    """
     weighted, result = class_weighted(covered.rows, class_weight, classes), {}
     for prefix, rows in (("", weighted), ("heldout_", covered.heldout)):
         if rows is not None:
@@ -106,7 +113,7 @@ def _baselines(tables: Tables, cover: Cover, rows: Rows, stop: StopToken = NEVER
     """Return the log losses per row of the class prior, and of AnJE if smoothing allows it."""
     stop.check()
     total_weight = float(rows.weights.sum())
-    losses = {"class_shares": shares_loss(tables.log_pi, rows)}
+    losses = {"class_shares": prior_loss(tables.log_pi, rows)}
     if tables.smoothing > 0:
         phi = anje_phi(tables)
         z = cover.scores(rows, phi[:-1], phi[-1], stop=stop)
@@ -117,7 +124,9 @@ def _baselines(tables: Tables, cover: Cover, rows: Rows, stop: StopToken = NEVER
 def stream_losses(
     streamed: StreamedCounts, heldout_rows: CodedRows | None, stop: StopToken = NEVER
 ) -> dict[str, float]:
-    """Return the same for a table read in batches: of training rows in one pass."""
+    """Return the log losses to compare with for a table read in batches: of training rows in one pass, and of held-out
+    rows.
+    """
     tables, passes, phi = streamed.tables, streamed.passes, None
     total_weight = float(tables.class_counts.sum())
     losses = {"class_shares": -float((tables.log_pi * tables.class_counts).sum()) / total_weight}
@@ -129,7 +138,7 @@ def stream_losses(
             passes.loss_and_gradient(phi_table, phi[-1], stop, gradient_rows=streamed.rows[:0]).sums.nll / total_weight
         )
     if heldout_rows is not None:
-        losses["heldout_class_shares"] = shares_loss(tables.log_pi, heldout_rows)
+        losses["heldout_class_shares"] = prior_loss(tables.log_pi, heldout_rows)
         if phi is not None:
             sums = _sums_on(heldout_rows, lambda rows: passes.scores(rows.codes, phi_table, phi[-1]), stop)
             losses["heldout_anje"] = sums.nll / heldout_rows.n_rows
@@ -137,7 +146,7 @@ def stream_losses(
 
 
 def _sums_on(rows: Any, scores: Callable[[Any], Floats], stop: StopToken = NEVER, loss: Loss = NLL) -> Sums:
-    """Return the sums over rows that are not training rows."""
+    """Return the sums over rows that are not training rows; `scores` returns the scores (n, W) of a batch of them."""
     sums = []
     for batch in rows.batches():
         z = scores(batch)

@@ -27,7 +27,7 @@ class Param:
         low, high: bounds of a number; `open_low`: whether `low` itself is excluded.
         integer: whether the number is a whole one.
         keywords: words that stand for a number ("auto"), and their text in a menu.
-        each: whether it may be a tuple of numbers, one for each order; inf leaves an order out.
+        per_order: whether it may be a tuple of numbers, one for each order; inf leaves an order out.
         parse: checks a dict, if one is allowed, and returns it in its plain form.
         help: what it does, for docstrings.
         meanings: what values do that need an explanation: the end of `help`.
@@ -46,7 +46,7 @@ class Param:
     open_low: bool = False
     integer: bool = False
     keywords: Mapping[str, str] = field(default_factory=dict)
-    each: bool = False
+    per_order: bool = False
     parse: Callable[[Mapping[Any, Any]], Mapping[Any, Any]] | None = None
     help: str = ""
     meanings: Mapping[Any, str] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Param:
         return replace(self, default=values[0], choices={value: self.choices[value] for value in values})
 
     def check(self, name: str, value: Any) -> Any:
-        """Return `value` in its plain form; raise `RecipeError` with what was expected."""
+        """Return `value` in its plain form; raise `RecipeError` with the setting's `name` and what was expected."""
         if self.parse is not None and isinstance(value, Mapping):
             return self.parse(value)
         if self.choices:
@@ -78,8 +78,8 @@ class Param:
         if isinstance(value, str) and value in self.keywords:
             return value
         is_sequence = isinstance(value, Sequence) and not isinstance(value, str)
-        if self.each and (is_sequence or (isinstance(value, np.ndarray) and value.ndim == 1)):
-            return self._numbers(name, value)
+        if self.per_order and (is_sequence or (isinstance(value, np.ndarray) and value.ndim == 1)):
+            return self._numbers_by_order(name, value)
         return self._number(name, value)
 
     def text(self, value: Any) -> str:
@@ -94,8 +94,10 @@ class Param:
             return self.default
         return int(number) if self.integer else number
 
-    def _numbers(self, name: str, values: Sequence[Any] | np.ndarray) -> tuple[float, ...] | float:
-        """Return a number for each order; 0.0 if all are 0."""
+    def _numbers_by_order(self, name: str, values: Sequence[Any] | np.ndarray) -> tuple[float, ...] | float:
+        """Return `values`, one for each order, as numbers within the limits; 0.0 if all are 0. `RecipeError` names
+        `name`.
+        """
 
         def order_alpha(k: int, value: Any) -> float:
             leaves_out = isinstance(value, str | Real) and value in (math.inf, "inf")  # JSON has no infinite number
@@ -115,7 +117,7 @@ class Param:
         )
         if self.keywords and "[" not in name:  # each of several is a number
             expected_text += f", or {' or '.join(map(repr, self.keywords))}"
-        if self.each and "[" not in name:
+        if self.per_order and "[" not in name:
             expected_text += ", or one for each order"
         if isinstance(value, bool) or not isinstance(value, Real):
             raise RecipeError(f"{name}={value!r} is not a number; {expected_text}")
@@ -133,7 +135,7 @@ class Param:
 
 
 def in_digits(value: Any) -> str:
-    """Return a number, or numbers, with few digits; a word as it is.
+    """Return a value as text: a number, or numbers, with few digits; a word as it is.
 
     >>> in_digits((0.1, 1.0)), in_digits(0.3), in_digits("cv")
     ('0.1, 1', '0.3', 'cv')

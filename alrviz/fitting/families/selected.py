@@ -87,7 +87,9 @@ class SelectiveALR(ALR):
         return f"{super().title(params)}, {kept_text(params['keep'])} of {params['unit']}s by {params['selection']}"
 
     def check_together(self, params: Mapping[str, Any]) -> None:
-        """Raise `RecipeError` as alr does, for a fraction of a tuple, and for choosing twice on the same rows."""
+        """Raise `RecipeError` as alr does, for a fraction of a tuple, and for two choices that would use the same
+        validation rows.
+        """
         super().check_together(params)
         keep = params["keep"]
         if params["unit"] == "cell" and params["selection"] == "cv":
@@ -112,18 +114,23 @@ class SelectiveALR(ALR):
         check_keep(keep)
 
     def tuples(self, rows: SelectionRows, params: Mapping[str, Any], n_columns: int) -> "Tuples":
-        """Return the tuples with the highest scores, and their parts if scores are gains over a model of these."""
+        """Return the tuples of n_columns columns with the highest scores on `rows`.
+
+        If scores are gains over a model of their parts, these are returned too.
+        """
         by_cell, hierarchy, order = params["unit"] == "cell", self._hierarchy(params), params["order"]
         settings = (rows, n_columns, order, params["selection"], params["keep"], hierarchy)
         chosen_tuples: list[Any] = []
         for level in cell_levels(*settings) if by_cell else levels(*settings):
             rows.on_level(level)
-            chosen_tuples.append(level.cells if isinstance(level, CellLevel) else level.chosen)
+            chosen_tuples.append(level.cells if isinstance(level, CellLevel) else level.kept_tuples)
         adds_gains = params["selection"] == "gain" and order > 1
         if adds_gains and not hierarchy:
             tables = rows.tables(order - 1)
             base_tuples = (
-                as_selected_cells(tables.space, tables.seen) if by_cell else tuple(map(tuple, tables.space.members))
+                as_selected_cells(tables.space, tables.seen_cells)
+                if by_cell
+                else tuple(map(tuple, tables.space.members))
             )
             chosen_tuples.insert(0, base_tuples)
         counted_tuples = chosen_tuples if adds_gains else chosen_tuples[-1:]
@@ -134,19 +141,22 @@ class SelectiveALR(ALR):
         )
 
     def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> "Sequence[int | AllOrders]":
-        """Return alr's tuples; those of lower orders too, if the parts of tuples are in the model."""
+        """Return alr's tuples of n_columns columns; those of lower orders too, if the parts of tuples are in the
+        model.
+        """
         tuples = super().counted_tuples(params, n_columns)
         all_orders = AllOrders(params["order"], self.missing(params) == "skip")
         return (all_orders,) if tuples and params["selection"] == "gain" else tuples
 
     def cells_depend_on_alpha(self, params: Mapping[str, Any]) -> bool:
-        """Return whether scores come from fits with the same penalty."""
+        """Return whether scores of tuples come from fits with the same penalty, as those of "cv" and "gain" do."""
         return params["selection"] not in SCORES
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """Estimate alr on the tuples counted at the largest level, plus keys of the rows for each kept tuple.
 
-        If tuples are selected by gain, their parts are in the model too.
+        If tuples are selected by gain, their parts are in the model too. max_memory: bytes that may be used; None for
+        half of the free memory.
         """
         params, columns = recipe.params, shape.encoded.n_columns
         self._check_number(params, columns)
@@ -155,12 +165,12 @@ class SelectiveALR(ALR):
         return estimate_chosen(recipe, shape, estimate_order, n_candidates, kept_of, params["selection"] == "gain")
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
-        """Raise `RecipeError` as alr does, and for too many tuples to fit a model without each."""
+        """Raise `RecipeError` as alr does, and for too many tuples of n_columns columns to fit a model without each."""
         super().check_stream(params, n_columns)
         self._check_number(params, n_columns)
 
     def _check_number(self, params: Mapping[str, Any], n_columns: int) -> None:
-        """Raise an error if selection="cv" would score more tuples than it can."""
+        """Raise an error if selection="cv" would score more tuples of n_columns columns than it can."""
         if params["selection"] != "cv" or params["order"] == "auto":
             return
         for tuples in self._n_candidates(params, n_columns).values():
@@ -172,13 +182,13 @@ class SelectiveALR(ALR):
         return ""
 
     def _n_candidates(self, params: Mapping[str, Any], n_columns: int) -> dict[int, int]:
-        """Return the maximum number of tuples counted at each level."""
+        """Return the maximum number of tuples counted at each level, by their number of columns."""
         lowest = max(1, params["order"] - (params["selection"] == "gain"))
         return {level: comb(n_columns, level) for level in range(lowest, params["order"] + 1)}
 
 
 def max_kept(keep: float | str, n_candidates: int) -> int:
-    """Return the maximum number of tuples kept of so many; all if the number is still to be chosen."""
+    """Return the maximum number of n_candidates tuples that `keep` keeps: all if the number is still to be chosen."""
     return (
         n_candidates
         if keep == "auto"
@@ -189,8 +199,10 @@ def max_kept(keep: float | str, n_candidates: int) -> int:
 
 
 def max_grown(keep: float | str, first: Mapping[int, int], n_columns: int, order: int) -> dict[int, int]:
-    """Return, by order, the maximum number of tuples scored if each grows from those kept with one column less; `first`
-    is the lowest order and the number scored there.
+    """Return, by order, the maximum number of tuples scored if each grows from those kept with one column less.
+
+    keep: share or number kept of each order; first: the lowest order, and the number scored there; n_columns, order: a
+    and the highest order.
     """
     n_candidates = dict(first)
     for level in range(max(n_candidates) + 1, order + 1):
@@ -200,12 +212,12 @@ def max_grown(keep: float | str, first: Mapping[int, int], n_columns: int, order
 
 
 def kept_text(keep: float | str) -> str:
-    """Return in words how many tuples are kept."""
+    """Return in words how many tuples `keep` keeps: "60%", "50", or "a share" for "auto"."""
     return "a share" if keep == "auto" else f"{float(keep):.0%}" if float(keep) <= 1 else f"{float(keep):,.0f}"
 
 
 def check_keep(keep: float | str) -> None:
-    """Raise `RecipeError` for a fraction of a tuple."""
+    """Raise `RecipeError` if `keep` is above 1 and no whole number: a fraction of a tuple."""
     if keep != "auto" and float(keep) > 1 and keep != int(keep):
         raise RecipeError(
             f"keep={keep} is neither a share nor a number of tuples; expected a share up to 1, a whole number "
@@ -253,13 +265,13 @@ def estimate_chosen(
     ).reference_seconds()
     cost = Cost(classes * (cells[order] + 1), needed_bytes[largest], work_seconds, 1)
     result = replace(full_estimate, cost=cost, cells_seen=cells[order])
-    if full_estimate.refused and n_candidates[order] == comb(columns, order):
+    if full_estimate.refusal and n_candidates[order] == comb(columns, order):
         return result
     refusal = (
         f"{n_candidates[largest]:,} tuples of order {largest} need about {needed_bytes[largest] / 2**20:,.0f} MiB here "
-        f"and {full_estimate.allowed / 2**20:,.0f} MiB may be used; keep fewer, or choose a lower order"
+        f"and {full_estimate.max_bytes / 2**20:,.0f} MiB may be used; keep fewer, or choose a lower order"
     )
-    return replace(result, refused=refusal if needed_bytes[largest] > full_estimate.allowed else "")
+    return replace(result, refusal=refusal if needed_bytes[largest] > full_estimate.max_bytes else "")
 
 
 class HierarchicalSelectiveALR(SelectiveALR):

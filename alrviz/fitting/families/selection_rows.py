@@ -50,7 +50,7 @@ class InMemory(SelectionRows):
             z = np.full((rows.n_rows, rows.padded_width), -np.inf)
             z[:, : rows.n_classes] = log_pi
         else:
-            base_data = prepared.covered(below, request.stop)
+            base_data = prepared.covered_rows(below, request.stop)
             # stochastic solvers would search step lengths first
             params = {**with_number(request.params), "solver": "auto"}
             fit = assemble(
@@ -63,8 +63,9 @@ class InMemory(SelectionRows):
         return prepared.sums(tables, residual, request.stop)
 
     def losses_without(self, tuples: Tuples) -> Floats:
-        """As `SelectionRows` says, with counts that exclude D_CV. Raises `RecipeError` for unequal
-        weights.
+        """Return (T,) the nats per row of D_CV by which a model of the tuples gets worse without each of them.
+
+        Counts exclude D_CV. Raises `RecipeError` for unequal weights.
         """
         request = self._request
         data = request.prepared.validation(request.recipe.seed, request.stop)
@@ -123,12 +124,16 @@ class OverPasses(SelectionRows):
         ).gradient
 
     def losses_without(self, tuples: Tuples) -> Floats:
-        """As `SelectionRows` says, with counts that exclude D_CV, in a pass."""
+        """Return (T,) the nats per row of D_CV by which a model of the tuples gets worse without each of them: one
+        pass.
+
+        Counts exclude D_CV.
+        """
         request, counts = self._request, self._count(tuples, True)
         validation = validation_part(request.coded.cache, counts.tables.n_classes)
         jobs = counts.passes.n_jobs
         models = LeaveOneTupleOut(
-            counts.tables, validation, request.recipe.params, request.recipe.seed, jobs, request.stop, request.allowed
+            counts.tables, validation, request.recipe.params, request.recipe.seed, jobs, request.stop, request.max_bytes
         )
         return models.losses(request.report)
 
@@ -144,23 +149,26 @@ def _approximate_weights(fit: Fit) -> Floats:
     return w
 
 
-def first_rows(coded: EncodedTable, skipped: int = 0) -> Encoded:
-    """Return the training rows of a table's first chunk, without the first `skipped`.
+def first_training_rows(coded: EncodedTable, n_skipped: int = 0) -> Encoded:
+    """Return the training rows of a table's first chunk, without the first `n_skipped`.
 
     Rows are in chunks at random, so they are a sample.
     """
-    codes, y = (array[..., skipped:] for array in next(iter(coded.cache.chunks("train", [0]))))
+    codes, y = (array[..., n_skipped:] for array in next(iter(coded.cache.chunks("train", [0]))))
     return Encoded(codes, y, np.ones(len(y)), coded.levels, coded.classes, coded.names)
 
 
 def validation_part(cache: CodeCache, n_classes: int) -> CodedRows:
-    """Return the validation rows (D_CV) of a table read in batches: training rows that choose tuples and settings."""
+    """Return the validation rows (D_CV) of a table read in batches: training rows that choose tuples and settings.
+
+    cache: the table's codes; n_classes: C.
+    """
     n_rows = n_validation_rows(cache.n_rows("train"))
     return CodedRows(*next(iter(cache.chunks("train", [0]))), n_classes).part(0, n_rows)
 
 
 def test_part(cache: CodeCache, n_classes: int) -> CodedRows | None:
-    """Return the test rows, which choose nothing; None without any."""
+    """Return the test rows in a cache of codes with n_classes classes; None without any. They choose nothing."""
     test = cache.whole("test") if "test" in cache.parts else None
     return None if test is None or not len(test.y) else CodedRows(test.codes, test.y, n_classes)
 

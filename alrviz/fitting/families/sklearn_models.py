@@ -30,18 +30,22 @@ _TREES = Param(
 
 
 class SklearnFamily(Family):
-    """Base of these families: numbers as they are, random fits without steps, and no weights of cells."""
+    """Base of the families that scikit-learn fits: numbers are not cut, fits are random and have no steps or cell
+    weights.
+    """
 
     takes_numbers = True
     counts_cells = shows_weights = False
 
-    def draws(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Mapping[str, Any]) -> bool:
         """Return True: trees and the folds of the calibration are random."""
         return True
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
-        """Return the seconds and peak bytes of a fit: the table as an array of numbers, plus the trees or the kernel
-        cache; refused if it needs more than `max_memory`.
+        """Return the seconds and peak bytes of a fit of `recipe`: the table as numbers, plus the trees or the kernel
+        cache.
+
+        max_memory: bytes that may be used, above which it is refused; None for half of the free memory.
         """
         encoded, params = shape.encoded, recipe.params
         seconds = self.seconds(params, encoded.n_rows, encoded.n_columns, encoded.n_classes)
@@ -49,7 +53,7 @@ class SklearnFamily(Family):
         return estimate_by_formula(cost, _CHOICE, "numbers", shape, max_memory)
 
     def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
-        """Return the bytes at the peak."""
+        """Return the bytes at the peak of a fit to encoded rows."""
         raise NotImplementedError
 
 
@@ -67,13 +71,15 @@ class Forest(SklearnFamily):
         return f"rf {params['n_estimators']} trees"
 
     def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
-        """Return the bytes of trees, which grow with the rows."""
+        """Return the bytes of trees, which grow with the encoded rows."""
         n = encoded.n_rows
         trees: int = params["n_estimators"] * n * (64 + 8 * encoded.n_classes)
         return 12 * n * encoded.n_columns + trees
 
     def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
-        """Return the seconds: a tree sorts its rows level by level."""
+        """Return about the seconds of a fit: a tree sorts its rows level by level, whatever the number of columns and
+        classes.
+        """
         return float(params["n_estimators"]) * (1e-3 + _FOREST_SECONDS * rows * sqrt(columns) * log2(max(rows, 2)))
 
 
@@ -105,11 +111,15 @@ class Boosting(SklearnFamily):
         return f"boosting {params['n_estimators']} trees"
 
     def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
-        """Return the bytes of the table as numbers and as bytes, gradients of every class, and a few score vectors."""
+        """Return the bytes of encoded rows as numbers and as bytes, gradients of every class, and a few score
+        vectors.
+        """
         return encoded.n_rows * (9 * encoded.n_columns + 40 * encoded.n_classes)
 
     def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
-        """Return the seconds; with more than two classes there is a tree for each."""
+        """Return about the seconds of a fit to so many rows and columns; with more than two classes there is a tree for
+        each.
+        """
         trees = params["n_estimators"] * (1 if classes == 2 else classes)
         return float(trees) * (_BOOSTED_TREE_SECONDS + _BOOSTED_VALUE_SECONDS * rows * columns)
 
@@ -137,10 +147,12 @@ class SVM(SklearnFamily):
         return f"svm {params['kernel']}, C {params['C']:g}"
 
     def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
-        """Return the bytes of one column per level, and of the kernel cache."""
+        """Return the bytes of one column per level of encoded rows, and of the kernel cache."""
         width = len(encoded.numeric) + int(np.delete(encoded.levels, encoded.numeric).sum())
         return 24 * encoded.n_rows * width + _KERNEL_CACHE_BYTES
 
     def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
-        """Return the seconds of all pairs of rows."""
+        """Return about the seconds of a fit, which are those of all pairs of rows, whatever the number of columns and
+        classes.
+        """
         return BASE_SECONDS + _SVM_PAIR_SECONDS * rows**2

@@ -32,9 +32,9 @@ from alrviz.stop import NEVER, StopToken
 
 
 class ConditionalRows(Rows):
-    """Rows with a key (T, N) per column, the fixed part of their scores (N, C), and what sums over missing values.
+    """Rows with a key (T, N) per column, the fixed part of their scores (N, C), and the parts that miss columns.
 
-    `fixed` and `gaps` are None if there is nothing of the kind.
+    `fixed` is None if it is 0, `gaps` if no missing columns are summed out.
     """
 
     def __init__(self, rows: Rows, keys: Codes, fixed: Floats | None, gaps: Parts | None = None):
@@ -96,7 +96,7 @@ class ConditionalObjective(FitObjective):
         return Point(w, z, sums, 0.0, sums.nll, gradient)
 
     def phi_norm(self, w: Floats) -> float:
-        """Return the length of phi, intercepts included."""
+        """Return the length of phi at weights w (S + 1, C), intercepts included."""
         phi = self.tables.phi(w[:-1])
         return float(np.sqrt((phi * phi).sum() + (w[-1] ** 2).sum()))
 
@@ -111,7 +111,7 @@ class ConditionalObjective(FitObjective):
             RecipeError: the model has other cells or classes.
         """
         fits = isinstance(model, NetworkModel) and model.n_classes == self.n_classes
-        if not fits or not np.array_equal(model.seen, self.tables.cells):
+        if not fits or not np.array_equal(model.seen_cells, self.tables.cells):
             raise RecipeError("start is not a network of these tables; expected an elr model fitted to the same rows")
         return np.concatenate([model.phi, model.bias[None, :]])
 
@@ -133,33 +133,35 @@ class ConditionalObjective(FitObjective):
         return zeros(self._blocks.n_cells, self.rows.padded_width), empty(self._blocks.n_joint, self.rows.padded_width)
 
 
-def conditional(
+def conditional_objective(
     prepared: TrainingData,
     structure: Structure,
     params: Mapping[str, Any],
     stop: StopToken = NEVER,
     *,
-    summed: bool = False,
+    sums_missing: bool = False,
     weigh_heldout: bool = False,
 ) -> tuple[ConditionalObjective, ConditionalRows | None]:
     """Return the objective of `structure` on the training rows, and the held-out rows, if there are any.
 
-    `params` are an elr recipe's; `summed`: missing columns are summed out, in a structure of at most one parent each;
-    `weigh_heldout`: class weights apply to held-out rows too.
+    `params` are an elr recipe's. With `sums_missing` missing columns are summed out, in a structure of at most one
+    parent each. With `weigh_heldout` class weights apply to held-out rows too.
     """
     encoded, heldout, jobs = prepared.encoded, prepared.holdout, prepared.n_jobs
     codes, y, weights = encoded.codes, encoded.y, encoded.weights
     single_tables = prepared.tables(1, params["smoothing"], stop)
-    tables = ConditionalTables.of(count_network(structure, single_tables, codes, y, weights, jobs, stop), summed)
+    tables = ConditionalTables.from_counts(
+        count_network(structure, single_tables, codes, y, weights, jobs, stop), sums_missing
+    )
     encoded_tables = [encoded] if heldout is None else [encoded, heldout]
     all_codes = as_kernel_codes(np.concatenate([encoded_rows.codes for encoded_rows in encoded_tables], axis=1))
     space = tables.network.space
-    blocks = [Block(np.array(columns, np.int32), np.array([t])) for t, columns in enumerate(space.chosen)]
+    blocks = [Block(np.array(columns, np.int32), np.array([t])) for t, columns in enumerate(space.given_tuples)]
     joint = number_joint_values(blocks, all_codes, space.levels, jobs, stop)
-    links = CellIndex.of_seen(space, tables.cells).links(all_codes, blocks, joint, jobs, stop)
+    links = CellIndex.from_cells(space, tables.cells).links(all_codes, blocks, joint, jobs, stop)
     # scores of levels alone, where no row has their parents: no cell of the tables has a part in them
     level_model = tables.model(np.zeros_like(tables.start), np.zeros_like(tables.network.bias))
-    tree = tables.tree if summed else None
+    tree = tables.tree if sums_missing else None
     results, end = [], 0
     for encoded_rows in encoded_tables:
         begin, end = end, end + encoded_rows.n_rows
@@ -167,7 +169,7 @@ def conditional(
         if encoded_rows is encoded or weigh_heldout:
             rows = class_weighted(rows, params["class_weight"], encoded.classes)
         fixed = level_model.table_scores(encoded_rows.codes, jobs, stop)
-        missing_parts = Parts.of_rows(tree, encoded_rows.codes, stop) if tree else None
+        missing_parts = Parts.from_rows(tree, encoded_rows.codes, stop) if tree else None
         keys = np.ascontiguousarray(joint.keys[:, begin:end])
         results.append(ConditionalRows(rows, keys, fixed if fixed.any() else None, missing_parts or None))
     return ConditionalObjective(tables, results[0], links, stop), results[1] if heldout is not None else None

@@ -32,12 +32,12 @@ from alrviz.stop import NEVER, StopToken
 def ridge_of(parameterisation: Parameterisation, alpha: Alpha, penalty: str) -> Floats | None:
     """Return 2 alpha q, shaped as w (S + 1, C) or as shared weights; None without a penalty."""
     alphas = parameterisation.alpha_of_weights(alpha)
-    q = parameterisation.squares if penalty == "phi" else np.ones(parameterisation.shape)
+    q = parameterisation.penalty_weights if penalty == "phi" else np.ones(parameterisation.shape)
     return 2.0 * alphas * q if np.any(alphas) else None
 
 
 class CellWeights:
-    """What objectives of weights of seen cells share, in memory or in chunks."""
+    """Base of the objectives of weights of seen cells, with rows in memory or in chunks."""
 
     parameterisation: Parameterisation
     bounds: tuple[float, float] | None
@@ -50,13 +50,13 @@ class CellWeights:
         return self.parameterisation.tables
 
     def phi_norm(self, w: Floats) -> float:
-        """Return the length of phi, intercepts included."""
+        """Return the length of phi at weights `w`, intercepts included."""
         phi = self.parameterisation.phi(w)
         return math.sqrt(float((phi * phi).sum()))
 
     def criterion(self, point: Point) -> float:
         """Return max over w of |dF/dw| / (||its scales|| N), without scales of 0: it is small at the optimum."""
-        norms = self.parameterisation.norms
+        norms = self.parameterisation.scale_norms
         slope = np.divide(self._projected(point), norms, out=np.zeros_like(norms), where=norms != 0)
         return float(np.abs(slope).max(initial=0.0)) / self.total
 
@@ -71,7 +71,7 @@ class CellWeights:
     def model(self, w: Floats) -> LinearModel:
         """Return the model with weights `w`."""
         phi = self.parameterisation.phi(w)
-        return LinearModel(self._tables.space, self._tables.seen, phi[:-1], phi[-1], self._unseen, self._blocks)
+        return LinearModel(self._tables.space, self._tables.seen_cells, phi[:-1], phi[-1], self._unseen, self._blocks)
 
     def weights_of(self, model: LinearModel) -> Floats:
         """Return the w whose phi is that of a model of the same cells, or the nearest if weights are shared.
@@ -79,10 +79,11 @@ class CellWeights:
         Raises:
             RecipeError: the model has other cells or classes than these rows.
         """
-        if model.n_classes != self._tables.n_classes or not np.array_equal(model.seen, self._tables.seen):
+        if model.n_classes != self._tables.n_classes or not np.array_equal(model.seen_cells, self._tables.seen_cells):
             raise RecipeError(
-                f"start has {len(model.seen)} cells of {model.n_classes} classes, but these rows have "
-                f"{len(self._tables.seen)} of {self._tables.n_classes}; expected a model of the same rows and order"
+                f"start has {len(model.seen_cells)} cells of {model.n_classes} classes, but these rows have "
+                f"{len(self._tables.seen_cells)} of {self._tables.n_classes}; expected a model of the same rows and "
+                "order"
             )
         return self.parameterisation.weights_at(np.concatenate([model.phi, model.bias[None, :]]))
 
@@ -133,7 +134,7 @@ class LinearObjective(CellWeights, ScoredObjective):
         self._table = empty(cover.blocks.n_joint, rows.padded_width)
 
     def penalise(self, alpha: Alpha) -> None:
-        """Change alpha for points made from now on; earlier points stay as they are."""
+        """Change alpha for points made from now on; earlier points are not changed."""
         self.alpha = self.parameterisation.alpha_of_weights(alpha)
         self._q = ridge_of(self.parameterisation, alpha, self._penalty)
 
@@ -150,7 +151,9 @@ class LinearObjective(CellWeights, ScoredObjective):
         return rows.forward(self._cover.blocks, table, bias, self._score_buffer(rows), self.stop)
 
     def change(self, direction: Floats) -> Floats:
-        """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
+        """Return the change of the scores (N, W) by a `direction` of the weights, shaped as w; pads 0: one forward
+        pass.
+        """
         table, bias = self._expand(direction, self.rows, change=True)
         return self.rows.forward(self._cover.blocks, table, bias, self._score_buffer(self.rows), self.stop, 0.0)
 
@@ -202,14 +205,16 @@ class LinearObjective(CellWeights, ScoredObjective):
         return self._penalised_diagonal(curvature_at_shares(self.parameterisation.tables))
 
     def _penalised_diagonal(self, curvature: Floats) -> Floats:
-        """Return the diagonal of the Hessian of F from that of the loss with respect to phi, which is overwritten."""
+        """Return the diagonal of the Hessian of F from `curvature`, that of the loss by phi (S + 1, C), which is
+        overwritten.
+        """
         diagonal = self.parameterisation.diagonal(curvature)
         if self._q is not None:
             diagonal += self._q
         return diagonal
 
-    def single(self) -> SingleRows:
-        """Return the rows for single steps."""
+    def single_rows(self) -> SingleRows:
+        """Return the training rows for solvers that visit them one by one."""
         parameterisation, cover = self.parameterisation, self._cover
         return SingleRows(
             self.rows, cover.blocks, len(self._unseen_cells), parameterisation.scale, parameterisation.owner, self.loss

@@ -49,7 +49,7 @@ class FitObjective(ABC):
         bounds: of every weight; None without bounds.
         loss: the loss of a row.
         scale: of phi = scale * w[owner]; None if weights have no such units.
-        monitored_name: what `monitored` returns, in words.
+        monitored_name: what `monitored_value` returns, in words.
     """
 
     total: float
@@ -82,13 +82,13 @@ class FitObjective(ABC):
         """Return the weights of a model of the same kind, cells and classes, shaped as for `value_grad`."""
         raise NotImplementedError
 
-    def monitored(self, point: Any) -> float:
-        """Return the value whose decrease over the last steps tells whether to go on."""
+    def monitored_value(self, point: Any) -> float:
+        """Return the value at a point by whose decrease over the last steps the convergence test decides."""
         value: float = point.objective
         return value
 
     def criterion(self, point: Any) -> float:
-        """Return a measure that is small at the optimum: the largest slope per row."""
+        """Return a measure of a point that is small at the optimum: the largest slope per row."""
         return float(np.abs(point.gradient).max(initial=0.0)) / self.total
 
     def release(self, point: Any) -> None:  # noqa: B027 - most objectives have none to free
@@ -157,7 +157,9 @@ class Objective(FitObjective):
         self.buffers.close()
 
     def metric(self, point: Point) -> Floats | None:
-        """Return the squared units of the step from `point`, shaped as w, if they change at every step, else None."""
+        """Return the squared units of the step from `point`, shaped as w; None if units do not change from step to
+        step.
+        """
         return None
 
     def penalty_line_derivatives(self, w: Floats, direction: Floats) -> tuple[float, float]:
@@ -172,7 +174,9 @@ class Objective(FitObjective):
         return np.zeros_like(self.center) if self._q is None else self._q
 
     def _penalised(self, w: Floats, z: Floats, sums: Sums, gradient: Floats) -> Point:
-        """Return the point at `w`, with the penalty added to the loss and to its gradient."""
+        """Return the point at `w` with scores z (N, W) and `sums` over rows: the penalty is added to the loss and its
+        gradient.
+        """
         penalty = 0.0
         if self._q is not None:
             penalty = 0.5 * add_ridge_gradient(gradient, self._q, w, self.center, self.n_jobs)
@@ -194,7 +198,9 @@ class ScoredObjective(Objective):
 
     @abstractmethod
     def change(self, direction: Floats) -> Floats:
-        """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
+        """Return the change of the scores (N, W) by a `direction` of the weights, shaped as w; pads 0: one forward
+        pass.
+        """
 
     @abstractmethod
     def slopes(self, residual: Floats) -> Floats:
@@ -214,7 +220,7 @@ class ScoredObjective(Objective):
         return product
 
     def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> "LineObjective":
-        """Return the line through `point` along `direction`, shaped as w: one forward pass."""
+        """Return the line through `point` along `direction`, shaped as w: one forward pass. `guess` is not used."""
         return LineObjective(self, point, direction, self.change(direction))
 
     def point_on(self, line: "LineObjective", t: float) -> Point:
@@ -247,7 +253,7 @@ class Line(ABC):
         self._penalty_derivatives = objective.penalty_line_derivatives(start.w, direction)
 
     def at(self, t: float) -> tuple[float, float, float]:
-        """Return F, dF/dt and d2F/dt2 at t."""
+        """Return F at step length t, and its first two derivatives by t."""
         loss, slope, curvature = self.loss_at(t)
         penalty_slope, penalty_curvature = self._penalty_derivatives
         value = loss + self.start.penalty + t * (penalty_slope + 0.5 * t * penalty_curvature)
@@ -255,11 +261,11 @@ class Line(ABC):
 
     @abstractmethod
     def loss_at(self, t: float) -> LineDerivatives | Floats:
-        """Return the loss and its two derivatives at t."""
+        """Return the loss at step length t, and its first two derivatives by t."""
 
     @abstractmethod
     def move(self, t: float) -> Point:
-        """Return the point at t."""
+        """Return the point at step length t."""
 
 
 class LineObjective(Line):
@@ -288,5 +294,5 @@ class LineObjective(Line):
         )
 
     def move(self, t: float) -> Point:
-        """Return the point at t."""
+        """Return the point at step length t; the line cannot be used afterwards."""
         return self.objective.point_on(self, t)

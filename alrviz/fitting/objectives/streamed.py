@@ -84,7 +84,7 @@ class StreamObjective(CellWeights, Objective):
         unseen: phi of cells that no training row has; None for 0.
         trial: rows to try step lengths of [sALR]'s learner.
         sample: rows to try other learners; the Hessian of its training part stands for all rows.
-        spent: passes over the rows before the fit, for counting and selecting.
+        passes_before: passes over the rows before the fit, for counting and selecting.
         stop: checked between the parts of every pass.
 
     Attributes:
@@ -105,7 +105,7 @@ class StreamObjective(CellWeights, Objective):
         unseen: Unseen | None,
         trial: TrainValidationChunk,
         sample: TrainValidationChunk,
-        spent: float = 0.0,
+        passes_before: float = 0.0,
         stop: StopToken = NEVER,
     ):
         tables = parameterisation.tables
@@ -115,7 +115,9 @@ class StreamObjective(CellWeights, Objective):
             total=float(tables.class_counts.sum()), n_classes=tables.n_classes, n_jobs=self.passes.n_jobs,
             alpha=parameterisation.alpha_of_weights(alpha), stop=stop,
         )  # fmt: skip
-        self.parameterisation, self.trial, self.sample, self.spent = parameterisation, trial, sample, spent
+        self.parameterisation, self.trial, self.sample, self.passes_before = (
+            parameterisation, trial, sample, passes_before
+        )  # fmt: skip
         self.scale: Floats = parameterisation.scale
         self._unseen = unseen
         self._cell_rows, self._table = streamed.rows, streamed.blank(unseen)
@@ -164,8 +166,9 @@ class StreamObjective(CellWeights, Objective):
         return self.sampled.missing_diagonal(point, point.diagonal)
 
     def gather(self, w: Floats, line: tuple[Floats, tuple[float, ...]] | None = None) -> PassSums:
-        """Make a pass over all rows at w (S + 1, C), and at lengths along a direction of its shape; return losses and
-        sums of residuals.
+        """Make a pass over all rows at w (S + 1, C); return losses and sums of residuals.
+
+        line: a direction, shaped as w, and lengths along it at which losses are wanted too; None for none.
         """
         table, bias = self._expand(w, self._table)
         direction = None if line is None else Direction(*self._expand(line[0], self._direction_table), line[1])
@@ -185,7 +188,9 @@ class StreamObjective(CellWeights, Objective):
         return StreamPoint(**vars(point), diagonal=diagonal)
 
     def _slopes(self, cell_sums: Floats, total: Floats) -> Floats:
-        """Return sums of residuals by seen cell (S, C), and over all rows, as slopes of w (S + 1, C)."""
+        """Return slopes of w (S + 1, C) from residuals summed by seen cell, cell_sums (S, C), and over all rows, total
+        (C,).
+        """
         slopes = np.concatenate([cell_sums, total[None, :]])
         slopes *= self.scale
         return slopes
@@ -206,11 +211,11 @@ class StreamObjective(CellWeights, Objective):
         return table
 
     def weights_in(self, table: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the weights (S + 1, C) of a `step_table`."""
+        """Return the weights (S + 1, C) in a table that `step_table` made."""
         return table[self._step_rows, WEIGHT, : self.n_classes]
 
     def weights_and_squares(self, table: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return weights and sums of squared slopes (S + 1, 2, C) of a `step_table`, in the order of the seen cells."""
+        """Return weights and sums of squared slopes (S + 1, 2, C) in a table that `step_table` made, by seen cell."""
         return table[self._step_rows, WEIGHT : SQUARES + 1, : self.n_classes]
 
     @property
@@ -229,7 +234,7 @@ class StreamObjective(CellWeights, Objective):
 
 
 class StreamLine(Line):
-    """F along point.w + t * direction, known at STEP_MULTIPLES times the guess."""
+    """F along point.w + t * direction, known at those t that are STEP_MULTIPLES times a guess."""
 
     def __init__(self, objective: StreamObjective, start: Point, direction: Floats, guess: float | None):
         super().__init__(objective, start, direction)
@@ -280,8 +285,8 @@ class StreamLine(Line):
 
 
 def _interpolate(t: float, low: float, high: float, at_low: Floats, at_high: Floats) -> Floats:
-    """Return value, slope and curvature at t of the quintic for which these three are `at_low` and `at_high` at the
-    ends.
+    """Return value, slope and curvature at t of the quintic that has those of at_low (3,) at `low` and at_high at
+    `high`.
     """
     h = high - low
     x, powers = (t - low) / h, np.arange(6)
@@ -311,7 +316,7 @@ class Sample:
         self, rows: CodedRows, parameterisation: Parameterisation, total: float, n_jobs: int, settings: dict[str, Any]
     ):
         space, codes = parameterisation.tables.space, as_kernel_codes(rows.codes)
-        index = CellIndex.of_seen(space, parameterisation.tables.seen)
+        index = CellIndex.from_cells(space, parameterisation.tables.seen_cells)
         plan = plan_cover(codes, space, rows.n_rows)
         cover, (keys,) = cover_rows(plan, space, [codes], np.ones(rows.n_rows, bool), n_jobs, settings["stop"], index)
         settings = {"unseen": None, **settings}

@@ -21,7 +21,9 @@ class Snapshots:
         self._lock = threading.Lock()
 
     def add(self, index: int, w: Floats) -> None:
-        """Store `w`, of any shape, and thin out the snapshots if they have grown too large."""
+        """Store the weights `w` of step `index`, of any shape, and thin out the snapshots if they have grown too
+        large.
+        """
         copy = w.astype(np.float32)
         with self._lock:
             self._last = (index, copy)

@@ -23,6 +23,9 @@ SOLVERS: dict[str, Callable[[int, float, int], Solver]] = {
 
 
 def make_solver(name: str, memory: int, objective: Objective, tol: float = 0.0, seed: int = 0) -> Solver:
-    """Return the solver of that name; raise `RecipeError`, naming those that fit, if the objective lacks its needs."""
+    """Return the solver of that name; raise `RecipeError`, naming those that fit, if the objective lacks its needs.
+
+    memory: corrections of L-BFGS; tol: at which SciPy's solver ends; seed: of the order of rows.
+    """
     check_solver(name, objective.loss.name, objective.bounds is not None)
     return SOLVERS[name](memory, tol, seed)

@@ -87,7 +87,7 @@ def _with_shortage(solver: str, n_corrections: int, requested: int, reason: str)
 
 
 def _without_memory(params: Mapping[str, Any], room: float) -> SolverChoice:
-    """Return a solver without corrections, as there is `room` for too few."""
+    """Return a solver without corrections for a complete recipe's `params`, as there is `room` for too few of them."""
     n_corrections = max(0, int(room))
     solver = "gd" if params["scale"] == "diagonal-adaptive" else "cg"
     reason = (

@@ -84,15 +84,20 @@ def exact_step(
 
 
 def _next_trial(t: float, low: float, high: float, newton: float) -> float:
-    """Return Newton's step if it lies inside the bracket, else its middle; without an upper end a limited step."""
+    """Return Newton's step if it lies inside the bracket low .. high, else its middle.
+
+    Without an upper end, it is a step at most MAX_STEP_GROWTH times the last one, t.
+    """
     if high == math.inf:
         return min(newton, MAX_STEP_GROWTH * t)
     return newton if low < newton < high else 0.5 * (low + high)
 
 
 def _predict(t: float, slope: float, curvature: float, t_before: float, slope_before: float) -> tuple[float, float]:
-    """Return where the parabola through both slopes, with this curvature at t, crosses 0 upwards, and the slope of
-    Newton's line there; (t, inf) if it never does.
+    """Return where a parabola of the slope crosses 0 upwards, and the slope of Newton's line there; (t, inf) if it does
+    not.
+
+    The parabola has `slope` and `curvature` at t and slope_before at t_before.
     """
     h = t_before - t
     quadratic = (slope_before - slope - curvature * h) / (h * h)

@@ -36,7 +36,7 @@ class GradientDescent(Solver):
         """Return the state one iteration later."""
         state, metric = _with_metric(objective, state)
         next_state, has_fallen = line_search_step(
-            objective, state, -_times(metric, state.point.gradient), None, STEP_SHARE
+            objective, state, -_times_metric(metric, state.point.gradient), None, STEP_SHARE
         )
         return next_state if has_fallen else stalled(next_state)
 
@@ -82,7 +82,8 @@ class LBFGS(Solver):
 def quasi_newton(
     objective: Objective, state: SolverState, pairs: Pairs, metric: Floats | None, memory: int
 ) -> tuple[SolverState, Pairs | None]:
-    """Return the state after a step of L-BFGS, carrying nothing, and the new corrections; None if F does not fall.
+    """Return the state after a step of L-BFGS, carrying nothing, and at most `memory` corrections; None if F does not
+    fall.
 
     `metric`, shaped as w, is D of the start of the two loops, None for the identity.
     """
@@ -93,7 +94,7 @@ def quasi_newton(
         next_state, has_fallen = line_search_step(objective, state, two_loop(downhill, pairs, metric, jobs), 1.0)
     if not has_fallen:
         pairs = ()
-        next_state, has_fallen = line_search_step(objective, next_state, -_times(metric, gradient), None)
+        next_state, has_fallen = line_search_step(objective, next_state, -_times_metric(metric, gradient), None)
     if not has_fallen:
         return next_state, None
     differences = ((next_state.point.w, state.point.w), (next_state.point.gradient, gradient))
@@ -109,17 +110,17 @@ def _with_metric(objective: Objective, state: SolverState) -> tuple[SolverState,
     return (state, None) if metric is None else (replace(state, passes=state.passes + 0.5), metric)
 
 
-def _times(metric: Floats | None, gradient: Floats) -> Floats:
+def _times_metric(metric: Floats | None, gradient: Floats) -> Floats:
     return gradient if metric is None else metric * gradient
 
 
 def two_loop(
     q: Floats, pairs: Pairs, metric: Floats | None = None, n_jobs: int = 1, size: float | None = None
 ) -> Floats:
-    """Overwrite q, shaped as w, by H q and return it; H is the pairs' inverse Hessian (Nocedal and Wright, algorithm
-    7.4).
+    """Overwrite q, shaped as w, by H q and return it (Nocedal and Wright, algorithm 7.4).
 
-    Each sweep adds one vector to q and computes its product with the next. `size` is `start_size`, if it is known.
+    H is the inverse Hessian of the corrections `pairs`, starting from `metric` (None: the identity). Each sweep adds
+    one vector to q and computes its product with the next. `size` is `start_size`, if it is known.
     """
     coefficients = []
     product = dot(pairs[-1][0], q, n_jobs)

@@ -32,8 +32,9 @@ _ROWS_PER_CALL = 256  # per thread
 
 
 def gram_matrices(left: Encoded, right: Encoded, order: int, whole: bool, n_jobs: int = 1) -> GramMatrices:
-    """Return (orders, n, m) what the rows on the left share with the training rows on the `right`, by order: of all
-    tuples of up to `order` columns (`whole`), or of `order` columns only.
+    """Return (orders, n, m) the inner products of n rows, `left`, with m training rows, `right`, by number of columns.
+
+    whole: whether over all tuples of 1 to `order` columns; else of `order` columns only.
     """
     single_steps, several_steps = squared_step_sizes(right)
     codes = [rows.codes.astype(np.uint32) for rows in (left, right)]
@@ -51,12 +52,13 @@ def gram_matrices(left: Encoded, right: Encoded, order: int, whole: bool, n_jobs
 
 @dataclass(eq=False)
 class GramFit:
-    """A fit to some rows, at its current numbers `a`.
+    """A fit to some rows, at its current numbers `a` (C, n).
 
     Args:
-        by_order: (orders, n, n) what the rows share.
+        by_order: (orders, n, n) inner products of the rows' features, by number of columns.
         y, weights: (n,) classes and weights of the rows.
         offset: (C,) scores of the center.
+        n_jobs: threads.
         stop: checked between products.
     """
 
@@ -72,13 +74,13 @@ class GramFit:
         self._rows = np.arange(len(self.y))
 
     def fit(self, alpha: Sequence[float], tol: float) -> tuple[Floats, float]:
-        """Go on to the minimum at these alphas, until a step would lower F by less than `tol` of it.
+        """Continue to the minimum at these alphas, until a step would lower F by less than `tol` of it.
 
         Returns:
             The scores (C, n) there, and the number of products.
         """
         self._matrix = combine_orders(self.by_order, alpha)
-        change, n_products = self._times(self.a), 1
+        change, n_products = self._shrink(self._gram_product(self.a)), 1
         value, residual, p = self._evaluate(change)
         value += 0.5 * float(np.vdot(self.a, change))
         for _ in range(MAX_STEPS):
@@ -104,8 +106,24 @@ class GramFit:
         score_change = multiply(change, self.a, self.n_jobs)
         return self._solve(-self._hessian_product(self._p, score_change), self._p, SLOPE_SOLVE_TOL)[0]
 
+    def _shrink(self, change: Floats) -> Floats:
+        """Shrink `a`, whose K a is `change`, by decades while F falls; return its K a.
+
+        Numbers of alphas a million times larger are a start that Newton's steps do not recover from.
+        """
+        norm, scale = float(np.vdot(self.a, change)), 1.0
+
+        def value_at(scale: float) -> float:
+            return self._evaluate(scale * change)[0] + 0.5 * scale * scale * norm
+
+        value = value_at(scale)
+        while (shrunk_value := value_at(0.1 * scale)) < value:
+            scale, value = 0.1 * scale, shrunk_value
+        self.a = scale * self.a
+        return scale * change
+
     def _evaluate(self, change: Floats) -> tuple[float, Floats, Floats]:
-        """Return the log loss, residuals and probabilities at scores relative to the offset."""
+        """Return the log loss, residuals and probabilities at scores (C, n) that differ by `change` from the offset."""
         z = self.offset[:, None] + change
         log_norm = logsumexp(z, axis=0)
         p = np.exp(z - log_norm)
@@ -114,17 +132,20 @@ class GramFit:
         return float(self.weights @ (log_norm - z[self.y, self._rows])), residual * self.weights, p
 
     def _hessian_product(self, p: Floats, v: Floats) -> Floats:
-        """Return D v."""
+        """Return D v (C, n) at probabilities p (C, n)."""
         product = p * v
         product -= p * product.sum(axis=0)
         product *= self.weights
         return product
 
     def _solve(self, goal: Floats, p: Floats, eta: float) -> tuple[Floats, Floats, int]:
-        """Return s of (I + D K) s = goal, K s, and the number of products."""
+        """Return s of (I + D K) s = goal, K s, and the number of products; D at probabilities p, all (C, n).
+
+        It ends once the residual is below eta times the goal.
+        """
         step, k_step = np.zeros_like(goal), np.zeros_like(goal)
         residual = goal.copy()
-        k_residual = self._times(residual)
+        k_residual = self._gram_product(residual)
         direction, k_direction = residual.copy(), k_residual.copy()
         squared_norm = first_squared_norm = float(np.vdot(residual, k_residual))
         n_products = 1
@@ -134,7 +155,7 @@ class GramFit:
             step += length * direction
             k_step += length * k_direction
             residual -= length * product
-            k_residual = self._times(residual)
+            k_residual = self._gram_product(residual)
             n_products += 1
             previous_size, squared_norm = squared_norm, float(np.vdot(residual, k_residual))
             direction *= squared_norm / previous_size
@@ -143,7 +164,7 @@ class GramFit:
             k_direction += k_residual
         return step, k_step, n_products
 
-    def _times(self, v: Floats) -> Floats:
+    def _gram_product(self, v: Floats) -> Floats:
         self.stop.check()
         return multiply(self._matrix, v, self.n_jobs)
 

@@ -88,7 +88,7 @@ class SciPyThread:
 
 
 def _loop(channel: _Channel, objective: Objective, options: dict[str, Any]) -> None:
-    """Minimise by SciPy in a thread of its own, and hand each iterate over to the channel."""
+    """Minimise by SciPy in a thread of its own, and hand each iterate over to the channel; options: SciPy's."""
     from scipy.optimize import minimize
 
     shape = channel.point.w.shape
@@ -136,7 +136,7 @@ class LBFGSB(Solver):
     tol: float = 1.0
 
     def init(self, objective: Objective, w0: Floats) -> SolverState:
-        """Return the state at the start point, clipped to the bounds."""
+        """Return the state at the start point w0, shaped as the objective's weights, clipped to the bounds."""
         bounds = objective.bounds
         first_state = super().init(objective, w0 if bounds is None else np.clip(w0, *bounds))
         limits = {

@@ -46,12 +46,14 @@ IN_BATCHES = ("averaged",)
 
 
 def offers(objective: str, bounded: bool = False) -> frozenset[str]:
-    """Return what an objective offers."""
+    """Return the operations, as in the module, that an objective offers ("nll", "mse", "hinge"); bounded: with bounds
+    on w.
+    """
     return OFFERS[objective] - {"free"} if bounded else OFFERS[objective]
 
 
-def fitting_solvers(objective: str, bounded: bool = False) -> list[str]:
-    """Return the solvers that fit an objective."""
+def compatible_solvers(objective: str, bounded: bool = False) -> list[str]:
+    """Return the solvers that fit an objective ("nll", "mse", "hinge"); bounded: with bounds on w."""
     return [solver for solver, needs in NEEDS.items() if needs <= offers(objective, bounded)]
 
 
@@ -66,17 +68,20 @@ def chosen_solver(params: Mapping[str, Any]) -> str:
 
 
 def has_penalty(params: Mapping[str, Any]) -> bool:
-    """Return whether there is a penalty: alpha is above 0, or is "cv" or "auto", which choose one above 0."""
+    """Return whether `params` of a recipe have a penalty: alpha is above 0, or is "cv" or "auto", which choose one
+    above 0.
+    """
     return bool(params["alpha"])
 
 
 def check_solver(solver: str, objective: str, bounded: bool = False, batches: bool = False) -> None:
-    """Raise `RecipeError`, naming those that fit, if `solver` needs what the objective does not offer; `batches`: the
-    table may be read in batches.
+    """Raise `RecipeError`, naming those that fit, if `solver` needs what the objective does not offer.
+
+    bounded: weights have bounds; batches: the table may be read in batches.
     """
     missing = NEEDS[solver] - offers(objective, bounded) - ({"batches"} if batches else set())
     if missing:
-        fit = fitting_solvers(objective, bounded)
+        fit = compatible_solvers(objective, bounded)
         setting = f"objective={objective!r}" + (" with bounds" if bounded else "")
         raise RecipeError(
             f"solver={solver!r} needs {', '.join(map(repr, sorted(missing)))}, which {setting} does not offer; "
@@ -92,6 +97,6 @@ def solver_matrix() -> "pd.DataFrame":
     """
     import pandas as pd
 
-    columns = {name: fitting_solvers(name) for name in OFFERS} | {"bounds": fitting_solvers("nll", bounded=True)}
+    columns = {name: compatible_solvers(name) for name in OFFERS} | {"bounds": compatible_solvers("nll", bounded=True)}
     solvers = [solver for solver, needs in NEEDS.items() if "batches" not in needs]
     return pd.DataFrame({name: [solver in fit for solver in solvers] for name, fit in columns.items()}, index=solvers)

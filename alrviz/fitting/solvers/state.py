@@ -64,14 +64,18 @@ class Solver(Protocol):
         return SolverState(0, objective.value_grad(w0), 1, 1.0)
 
     def advance(self, objective: Any, state: SolverState) -> SolverState:
-        """Return the state one iteration later."""
+        """Return the state one iteration of minimising `objective` later."""
 
     def checkpoint(self, objective: Any, state: SolverState) -> Mapping[str, Any]:
-        """Return the arrays and numbers from which a fit can be resumed in another process; {} if it cannot."""
+        """Return the arrays and numbers from which a fit of `objective` can be resumed in another process; {} if it
+        cannot.
+        """
         return {}
 
     def resume(self, objective: Any, checkpoint: Mapping[str, Any]) -> SolverState:
-        """Return the state of a checkpoint; raise `RecipeError` if the solver cannot be resumed."""
+        """Return the state of a checkpoint of a fit of `objective`; raise `RecipeError` if the solver cannot be
+        resumed.
+        """
         raise RecipeError(f"{type(self).__name__} cannot be resumed by another process")
 
     def chosen_params(self, state: SolverState) -> Mapping[str, Any]:
@@ -93,9 +97,9 @@ def line_search_step(
 ) -> tuple[SolverState, bool]:
     """Return the state after the search along `direction`, shaped as w, carrying nothing, and whether F falls.
 
-    If F does not fall, it is the given state with the cost of the search. Only `share` of the step to the minimum is
-    taken; all of it where F is not convex and may be higher on the way. `untried` allows a predicted step; if F turns
-    out higher there, the search is repeated with trials.
+    If F does not fall, it is the given state with the cost of the search. guess: first length that is tried, None for
+    Newton's. Only `share` of the step to the minimum is taken; all of it where F is not convex and may be higher on the
+    way. `untried` allows a predicted step; if F turns out higher there, the search is repeated with trials.
     """
     line, convex = objective.line_along(state.point, direction, guess), objective.loss.convex
     t, trials = exact_step(line, guess, convex, untried, objective.slope_reduction) if line.slope < 0.0 else (0.0, 0)

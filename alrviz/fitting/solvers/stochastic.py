@@ -121,7 +121,7 @@ class Stochastic(Solver):
 
     def _plan(self, objective: LinearObjective) -> StochasticPlan:
         """Return the rows in the order of visits, the penalty of each visit, and a sample for trials."""
-        rows = objective.single()
+        rows = objective.single_rows()
         slope = objective.ridge.ravel()
         if self.method == "sgd":
             ridge = slope / len(rows.visit_order)
@@ -171,7 +171,7 @@ class Stochastic(Solver):
         return replace(training, w=w, mean=mean, memory=memory, passes=passes)
 
     def _memory(self, w: Floats) -> Floats:
-        """Return the clock of sgd, or the G of AdaGrad, at the start."""
+        """Return the memory at the start with weights w (P,): the clock of sgd (2,), or the G of AdaGrad (P,)."""
         return np.zeros(2 if self.method == "sgd" else w.size)
 
 
@@ -184,7 +184,10 @@ def best_and_neighbours(values: Mapping[float, float], grid: Sequence[float]) ->
 
 
 def search_eta0(trial_loss: Callable[[float], float], method: str) -> float:
-    """Return the step length whose trial fit has the lowest loss; `trial_loss` returns the loss of a step length."""
+    """Return the step length whose trial fit has the lowest loss; `trial_loss` returns the loss of a step length.
+
+    method: "sgd" or "adagrad", whose ends the search has.
+    """
     low, high = ENDS[method]
     loss_by_log_eta0: dict[float, float] = {}
     best_log_eta0 = 0.0
@@ -202,7 +205,7 @@ def _shuffled(rows: NDArray[np.intp], *seeds: int) -> NDArray[np.intp]:
 
 
 def draw_sample(rows: NDArray[np.intp], y: NDArray[np.integer], seed: int) -> NDArray[np.intp]:
-    """Return a sample (k,) of `rows` (n,), stratified by class; y (N,) is by row number."""
+    """Return a sample (k,) of `rows` (n,), stratified by class and drawn by `seed`; y (N,) is by row number."""
     order = _shuffled(rows, seed, 0)
     order = order[np.argsort(y[order], kind="stable")]  # class by class, each in random order
     n_sampled = min(len(order), max(MIN_SAMPLE_ROWS, round(SAMPLE_SHARE * len(order))))

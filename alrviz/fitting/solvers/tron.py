@@ -68,7 +68,7 @@ class LBFGSStart:
 
     inverse: Floats
     pairs: Pairs = ()
-    slow: int = 0
+    n_slow_steps: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class Tron(Solver):
     max_start_steps: int = MAX_START_STEPS
 
     def init(self, objective: LinearObjective, w0: Floats) -> SolverState:
-        """Return the state at the start point."""
+        """Return the state at the start point w0, shaped as the objective's weights."""
         start_carry = LBFGSStart(invert_diagonal(objective.diagonal_at_shares())) if self.memory else None
         return replace(super().init(objective, w0), carry=start_carry)
 
@@ -107,7 +107,7 @@ class Tron(Solver):
             next_state, pairs = quasi_newton(objective, state, start_carry.pairs, start_carry.inverse, self.memory)
             if pairs is not None:
                 decrease = state.point.objective - next_state.point.objective
-                n_slow_steps = start_carry.slow + 1 if decrease < MIN_DECREASE * state.point.objective else 0
+                n_slow_steps = start_carry.n_slow_steps + 1 if decrease < MIN_DECREASE * state.point.objective else 0
                 has_ended = n_slow_steps >= PATIENCE_STEPS or next_state.index >= self.max_start_steps
                 carry = None if has_ended else LBFGSStart(start_carry.inverse, pairs, n_slow_steps)
                 return replace(next_state, carry=carry, extra={"products": 0.0})
@@ -116,9 +116,9 @@ class Tron(Solver):
 
 
 def _newton(objective: Objective, state: SolverState, n_pairs: int, max_eta: float) -> SolverState:
-    """Return the state one outer iteration later."""
+    """Return the state one outer iteration later; n_pairs: pairs to store; max_eta: the largest eta."""
     point = state.point
-    inverse = invert_diagonal(_damped(objective.hessian_diagonal(point), objective))
+    inverse = invert_diagonal(_damp_diagonal(objective.hessian_diagonal(point), objective))
     gradient_norm = math.sqrt(dot(point.gradient, point.gradient * inverse))
     region = state.carry or Region(gradient_norm, gradient_norm)
     eta = min(max_eta, 10.0 * max_eta * math.sqrt(gradient_norm / (region.first_norm or 1.0)))
@@ -136,7 +136,7 @@ def _newton(objective: Objective, state: SolverState, n_pairs: int, max_eta: flo
     return replace(next_state, carry=region, turns=max(1, n_products), extra={"products": float(n_products)})
 
 
-def _damped(diagonal: Floats, objective: Objective) -> Floats:
+def _damp_diagonal(diagonal: Floats, objective: Objective) -> Floats:
     """Overwrite the Hessian's diagonal by M and return it."""
     if np.any(objective.alpha):
         ridge, twice = objective.ridge, 2.0 * objective.alpha  # ridge / twice is q: D' = D / q
@@ -164,7 +164,9 @@ class CurvaturePairs:
         self._turn, self._stride = 0, 1
 
     def add(self, direction: Floats, product: Floats, curvature: float) -> None:
-        """Add d and H d, both shaped as w, and d.H d of the next turn, if that turn is stored."""
+        """Add a direction d and its product H d, both shaped as w, and curvature d.H d, if this turn of the loop is
+        stored.
+        """
         if self._turn % self._stride == 0 and self._max_pairs:
             if len(self.pairs) == self._max_pairs:
                 self.pairs, self._stride = self.pairs[::2], 2 * self._stride
@@ -189,9 +191,9 @@ def newton_step(
 ) -> tuple[Floats, int]:
     """Return the step within `radius` by preconditioned conjugate gradients (Steihaug), and its number of products.
 
-    `inverse`, shaped as w, is 1 / M; `pairs` of the previous inner loop are for the preconditioner; `new_pairs` stores
-    those of this one. Vectors come from the objective's buffers and are freed as soon as possible: a turn needs no more
-    of them than a step of the start.
+    `inverse`, shaped as w, is 1 / M; the loop ends at ||H d + g|| <= eta ||g||. `pairs` of the previous inner loop are
+    for the preconditioner; `new_pairs` stores those of this one. Vectors come from the objective's buffers and are
+    freed as soon as possible: a turn needs no more of them than a step of the start.
     """
     jobs, buffers = objective.n_jobs, objective.buffers
     step, residual, direction = (buffers.empty(*point.gradient.shape) for _ in range(3))
@@ -228,7 +230,7 @@ def newton_step(
 
 
 def _precondition(residual: Floats, pairs: Pairs, inverse: Floats, size: float, objective: Objective) -> Floats:
-    """Return the preconditioned residual; `size` as in `two_loop`."""
+    """Return the preconditioned residual, shaped as w; `inverse` is 1 / M, `pairs` and `size` are as in `two_loop`."""
     result = objective.buffers.empty(*residual.shape)
     if not pairs:
         return np.multiply(residual, inverse, out=result)

@@ -99,7 +99,7 @@ class Database:
         return connection
 
     def _move_aside(self, version: int) -> None:
-        """Rename a file of an older format, which is neither read nor lost."""
+        """Rename a file of an older format `version`, which is neither read nor lost."""
         stem, suffix = f"{self.path.stem}-format-{version}", self.path.suffix
         names = (self.path.with_name(f"{stem}{ending}{suffix}") for ending in ("", *(f"-{k}" for k in range(2, 1000))))
         new_path = next(name for name in names if not name.exists())
@@ -108,7 +108,7 @@ class Database:
         os.close(open_private(str(self.path), os.O_CREAT | os.O_RDWR))
 
     def _check(self, connection: sqlite3.Connection) -> None:
-        """Raise if pages are damaged; rebuild indexes that differ from their tables."""
+        """Raise if pages of a connection's file are damaged; rebuild indexes that differ from their tables."""
         file_bytes = _number(connection, "page_count") * _number(connection, "page_size")
         query = f"PRAGMA {'integrity_check' if file_bytes <= MAX_FULL_CHECK_BYTES else 'quick_check'}(1)"
         (result,) = connection.execute(query).fetchone()
@@ -146,7 +146,7 @@ class Database:
                 self.problem = ""
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
+        """Return the rows of a query with these values for its question marks."""
         with self._lock, self._explained():
             return self._connection.execute(query, values).fetchall()
 

@@ -173,22 +173,22 @@ class Store:
         self._change(run)
 
     def end(self, run: str, state: str, sentence: str = "") -> None:
-        """Save how a run has ended."""
+        """Save how a run has ended: an outcome's code, and a sentence with the reason."""
         self._change(run, state=state, sentence=sentence)
         self.prune()
 
     def runs(self, owner: str, kind: str | None = None) -> list[StoredRun]:
-        """Return the runs of an owner, the latest first."""
+        """Return the runs of an owner, the latest first; kind: only of this kind."""
         runs = [run for _, run in self._runs("WHERE owner = ?", owner_digest(owner))]
         return [run for run in runs if kind in (None, run.kind)]
 
-    def unended(self, kind: str) -> list[tuple[StoredRun, str]]:
+    def unfinished_runs(self, kind: str) -> list[tuple[StoredRun, str]]:
         """Return the runs of a kind that have not ended, each with its owner's digest."""
         states = (RUNNING, INTERRUPTED)
         return [(run, owner) for owner, run in self._runs() if run.kind == kind and run.state in states]
 
     def find(self, owner: str, kind: str, spec: str, data_hash: str) -> StoredRun | None:
-        """Return an owner's latest run with that description, or None."""
+        """Return an owner's latest run of this kind ("race" or a study's name), spec (JSON) and data hash, or None."""
         matches = (run for run in self.runs(owner, kind) if (run.spec, run.data_hash) == (spec, data_hash))
         return next(matches, None)
 
@@ -207,7 +207,9 @@ class Store:
             return bool(execute(query, parameters).rowcount)
 
     def _runs(self, where: str = "", *values: str) -> list[tuple[str, StoredRun]]:
-        """Return (owner's digest, run), the latest first."""
+        """Return (owner's digest, run), the latest first; where: an SQL condition with `values` for its question
+        marks.
+        """
         query = f"SELECT {_RUN} FROM runs {where} ORDER BY changed DESC, id"
         rows = self.database.read(query, values)
         return [(owner, _read_run(owner, *about)) for owner, *about in rows]
@@ -228,7 +230,16 @@ class Store:
         rows: Sequence[dict[str, Any]],
         predicted: bytes,
     ) -> None:
-        """Save a finished task of a study at its place."""
+        """Save a finished task of a study at its place.
+
+        Args:
+            run: id of the study.
+            place, key: the task's number in the study, and the digest of what it computes.
+            recipe: name of the recipe.
+            outcome: the code of how its fit ended.
+            rows: its measures, as JSON objects.
+            predicted: its predictions, packed.
+        """
         part = Part(run, place, key, json.dumps([recipe, outcome, list(rows)]), predicted)
         with self.database.transaction() as execute, _updating_run(execute, run, changed=time.time()) as exists:
             if exists:  # otherwise its owner has deleted it meanwhile
@@ -236,10 +247,11 @@ class Store:
         self.prune()
 
     def take_task(self, run: str, place: int, key: str) -> tuple[str, list[dict[str, Any]], bytes] | None:
-        """Return (outcome, rows, predicted) of a finished task, of this or another study of the run's owner.
+        """Return (outcome, rows, predicted) of a finished task with this key, of this or another study of the run's
+        owner.
 
-        It is then also stored at that place of this study, without a heartbeat.
-        Returns None if there is none; raises `Damaged` if it is corrupted.
+        It is then also stored at that place of this study, without a heartbeat. Returns None if there is none; raises
+        `Damaged` if it is corrupted.
         """
         query = f"""SELECT {_PART} FROM parts JOIN runs ON runs.id = parts.run
             WHERE key = ? AND runs.owner = (SELECT owner FROM runs WHERE id = ?) ORDER BY run = ? DESC LIMIT 1"""
@@ -256,7 +268,7 @@ class Store:
         return outcome, rows, part.data
 
     def forget_tasks(self, owner: str, keys: Sequence[str]) -> None:
-        """Delete an owner's tasks, so that they are computed again."""
+        """Delete an owner's tasks with these keys, so that they are computed again."""
         query = "SELECT DISTINCT run FROM parts JOIN runs ON runs.id = parts.run WHERE owner = ? AND key = ?"
         with self.database.transaction() as execute:
             for key in keys:
@@ -265,7 +277,8 @@ class Store:
                         execute("DELETE FROM parts WHERE run = ? AND key = ?", (run, key))
 
     def tasks(self, run: str) -> list[tuple[str, str, list[dict[str, Any]]]]:
-        """Return (recipe, outcome, rows) of a study's finished tasks, by their place; the table itself is not needed.
+        """Return (recipe, outcome, rows) of the finished tasks of a study, run, by their place; the table is not
+        needed.
 
         Raises `Damaged` if some are corrupted.
         """
@@ -288,7 +301,8 @@ class Store:
     # -- steps of races -----------------------------------------------------------------------------------------------
 
     def save_traces(self, run: str, parts: Sequence[tuple[int, dict[str, Any], int, Sequence[Step]]]) -> None:
-        """Save new steps of a race's racers: (racer, facts about it, place of the first step, steps) of each.
+        """Save new steps of a race's racers; each of `parts` is (racer, facts about it, place of the first step,
+        steps).
 
         All or nothing is saved. The place is that in the racer's trace; the same place is overwritten.
         """
@@ -302,7 +316,7 @@ class Store:
         self.prune()
 
     def traces(self, run: str) -> list[tuple[dict[str, Any], list[Step]]]:
-        """Return (facts, steps) of each racer of a race; raise `Damaged` if some are corrupted."""
+        """Return (facts, steps) of each racer of a race, run; raise `Damaged` if some are corrupted."""
         parts, is_complete = self._parts(run)
         traces: dict[int, tuple[dict[str, Any], list[Step]]] = {}
         for part in parts:
@@ -379,14 +393,17 @@ def _checksum(*values: Any) -> int:
 
 
 def _run_row(owner: str, run: StoredRun, n_parts: int) -> tuple[Any, ...]:
-    """Return a run's row, in the order of `_RUN`."""
+    """Return the row of an owner's run with n_parts parts, in the order of `_RUN`."""
     stored_fields = {name: value for name, value in asdict(run).items() if name not in ("id", "changed")}
     row = (owner, run.id, run.changed, n_parts, json.dumps(stored_fields))
     return (*row, _checksum(*row))
 
 
 def _read_run(owner: str, id: str, changed: float, n_parts: int, about: str, checksum: int) -> StoredRun:
-    """Return a run from its row: without a heartbeat it is interrupted, with a wrong checksum damaged."""
+    """Return a run from the fields of its row: without a heartbeat it is interrupted, with a wrong checksum damaged.
+
+    owner: digest; changed: seconds since 1970; about: JSON of the other fields of `StoredRun`.
+    """
     if _checksum(owner, id, changed, n_parts, about) != checksum:
         time_changed = changed if isinstance(changed, float) else 0.0
         reason = "its data in the run store is corrupted"
@@ -400,7 +417,7 @@ def _read_run(owner: str, id: str, changed: float, n_parts: int, about: str, che
 def _updating_run(execute: Any, run: str, **changes: Any) -> Iterator[bool]:
     """Update a run's row, with these changes and the number of its parts, when the block ends.
 
-    Yields whether the run exists; a damaged run is not changed.
+    execute: that of the transaction. Yields whether the run exists; a damaged run is not changed.
     """
     row = execute(f"SELECT {_RUN} FROM runs WHERE id = ?", (run,)).fetchone()
     yield row is not None
@@ -451,5 +468,5 @@ def unpack_steps(packed: bytes) -> list[Step]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number that JSON knows, in place of one of numpy's."""
+    """Return a value that JSON knows, in place of a number of numpy's."""
     return value.item() if hasattr(value, "item") else value

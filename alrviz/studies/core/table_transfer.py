@@ -43,8 +43,8 @@ class SentTable:
     weights: NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, dataset: "Dataset") -> "SentTable":
-        """Return the table of a data set."""
+    def from_dataset(cls, dataset: "Dataset") -> "SentTable":
+        """Return the part of a data set that tasks need."""
         return cls(dataset.hash, dataset.X, dataset.y, dataset.splitting, dataset.weights)
 
     def weights_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
@@ -78,9 +78,9 @@ class TableTransfer:
     content: bytes = b""
 
     @classmethod
-    def of(cls, dataset: "Dataset") -> "TableTransfer":
-        """Return the transfer of a data set, with content."""
-        return cls(dataset.hash, pickle.dumps(SentTable.of(dataset), protocol=5))
+    def from_dataset(cls, dataset: "Dataset") -> "TableTransfer":
+        """Return the transfer of a data set, with its pickled table as content."""
+        return cls(dataset.hash, pickle.dumps(SentTable.from_dataset(dataset), protocol=5))
 
     @property
     def without_content(self) -> "TableTransfer":

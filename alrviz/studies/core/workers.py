@@ -41,7 +41,7 @@ _idle: deque[Any] = deque(maxlen=16)
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def computed(
+def compute_tasks(
     tasks: Sequence[tuple[int, StudyTask]],
     datasets: "Mapping[str, Dataset]",
     *,
@@ -53,7 +53,8 @@ def computed(
     """Yield (index, result) of each (index, task) as they finish, until all have or `stop` is called on the token.
 
     datasets: the tables by hash. n_jobs: 1 for this process, k for k other processes, None for one per processor; on a
-    cluster the maximum number of its threads. tick: called regularly by the thread that iterates.
+    cluster the maximum number of its threads. scheduler: address of the cluster, None without one. tick: called
+    regularly by the thread that iterates.
     """
     queue, finished = _TaskQueue(tasks), SimpleQueue[tuple[int, Result]]()
     with ExitStack() as ending:
@@ -145,7 +146,7 @@ class _ThisProcess(_Slot):
     """A slot that computes in this process; a stop ends the task after its present step."""
 
     def __init__(self, datasets: "Mapping[str, Dataset]", stop: StopToken):
-        self._tables = {key: SentTable.of(dataset) for key, dataset in datasets.items()}
+        self._tables = {key: SentTable.from_dataset(dataset) for key, dataset in datasets.items()}
         self._stop = stop
 
     def compute(self, task: StudyTask) -> Result:
@@ -250,20 +251,23 @@ def _slots(
     stop: StopToken,
     exit_stack: ExitStack,
 ) -> list[_Slot]:
-    """Return the slots; those of a cluster share one client, and each table is sent to all workers once."""
+    """Return the slots for n_tasks tasks on tables (datasets, by hash); at the end exit_stack closes what they share.
+
+    Those of a cluster, at the address `scheduler`, share one client, and each table is sent to all workers once.
+    """
     if scheduler is not None:
         client = exit_stack.enter_context(connect(scheduler))
         assert client is not None
         n_workers = max(1, sum(client.ncores().values())) if n_jobs is None else jobs_of(n_jobs)
         tables = {
-            key: client.scatter(TableTransfer.of(dataset), broadcast=True, hash=False)
+            key: client.scatter(TableTransfer.from_dataset(dataset), broadcast=True, hash=False)
             for key, dataset in datasets.items()
         }
         return [_OnCluster(client, tables) for _ in range(min(n_workers, n_tasks))]
     n_workers = min(n_tasks, available_threads() if n_jobs is None else jobs_of(n_jobs))
     if n_workers <= 1:
         return [_ThisProcess(datasets, stop)]
-    shipments = {key: TableTransfer.of(dataset) for key, dataset in datasets.items()}
+    shipments = {key: TableTransfer.from_dataset(dataset) for key, dataset in datasets.items()}
     return [_Process(shipments) for _ in range(n_workers)]
 
 

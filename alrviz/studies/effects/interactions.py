@@ -8,6 +8,7 @@ score_k(x) = intercept_k + sum over tuples S of f_S[x_S, k]                     
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import combinations
 from math import comb
@@ -26,6 +27,7 @@ from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.estimators.frames import tuple_names
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.fitting import tuple_tests
 from alrviz.fitting.runs.run import Run
 from alrviz.models.density_model import DensityModel
 from alrviz.models.effects import purify
@@ -33,12 +35,12 @@ from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.names import tuples_text
-from alrviz.studies.effects import missing_interactions as tuple_tests
 from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values, with_levels
 from alrviz.studies.effects.importance import NamedEffects
 from alrviz.studies.effects.row_explanation import JOIN, NO_LEVEL, RowExplanation, row_codes
-from alrviz.studies.effects.texts import lacking_sentence, verdict
+from alrviz.studies.effects.texts import effects_verdict, lacking_sentence
 from alrviz.studies.statistics.measures import row_losses
+from alrviz.studies.statistics.verdict import Verdict
 
 # Families whose score is a sum over cells.
 VALID = "lr, alr, salr, hsalr, hlr, halr, anje (naive Bayes, WANBIA-C and AutoClassifier are among them), dlr"
@@ -117,7 +119,9 @@ def _require_cells(model: Any) -> Any:
 
 
 def _encode(model: Any, dataset: Dataset | None, stop: StopToken) -> Encoded:
-    """Encode a data set by the model's encoder; raises `TableError` if it is none, or has other classes."""
+    """Encode a data set by the model's encoder; raises `TableError` for another object, or a data set with other
+    classes.
+    """
     require_dataset(dataset)
     assert dataset is not None
     codes, _, unlearned = class_codes(dataset.y, model.classes_.tolist())
@@ -169,7 +173,7 @@ class Interactions(NamedEffects):
     def nbytes(self) -> int:
         """Bytes of the cells and of the rows."""
         pure, rows = self.pure, {id(sample): sample for sample in (self.encoded, self.heldout)}.values()
-        cell_bytes = pure.index.seen.nbytes + pure.rows.nbytes + 2 * pure.f.nbytes
+        cell_bytes = pure.index.seen_cells.nbytes + pure.rows.nbytes + 2 * pure.f.nbytes
         return int(cell_bytes + sum(sample.codes.nbytes + sample.y.nbytes + sample.weights.nbytes for sample in rows))
 
     def members(self, name: str) -> list[str]:
@@ -194,7 +198,7 @@ class Interactions(NamedEffects):
         """
         cells = self.pure.cells_of(t)
         if name in ("pure", "phi"):
-            log_odds = (self.pure.f if name == "pure" else self.pure.raw)[cells]
+            log_odds = (self.pure.f if name == "pure" else self.pure.raw_effects)[cells]
             return log_odds[:, of] - log_odds[:, against]
         if name == "rows":
             return self.pure.rows[cells]
@@ -204,7 +208,7 @@ class Interactions(NamedEffects):
                 weights[self.pure.model_cells] = self._weights[:, of]
             return weights[cells]
         members = self.pure.space.members[t]
-        codes = self.pure.space.codes_of(self.pure.index.seen[cells])[:, : len(members)]
+        codes = self.pure.space.codes_of(self.pure.index.seen_cells[cells])[:, : len(members)]
         codes_of_rows = self.encoded.codes[members].astype(np.int64)
         levels = self.pure.space.levels[members]
         key = np.ravel_multi_index(tuple(codes.T), tuple(levels))
@@ -234,7 +238,7 @@ class Interactions(NamedEffects):
         pure, frames = self.pure, []
         for tuple_index in tuple_indices:
             cells, members = pure.cells_of(tuple_index), pure.space.members[tuple_index]
-            codes = pure.space.codes_of(pure.index.seen[cells])
+            codes = pure.space.codes_of(pure.index.seen_cells[cells])
             labels = [np.array(self.labels(j), dtype=object)[codes[:, i]] for i, j in enumerate(members)]
             levels = [JOIN.join(texts) for texts in zip(*labels, strict=True)]
             n_classes = len(self.classes)
@@ -245,7 +249,7 @@ class Interactions(NamedEffects):
                         "levels": np.repeat(np.array(levels, dtype=object), n_classes),
                         "class": np.tile(self.classes, len(levels)),
                         "rows": np.repeat(pure.rows[cells], n_classes),
-                        "phi": pure.raw[cells].ravel(),
+                        "phi": pure.raw_effects[cells].ravel(),
                         "pure": pure.f[cells].ravel(),
                     }
                 )
@@ -269,7 +273,7 @@ class Interactions(NamedEffects):
         raise RecipeError(f"the model has all tuples of its {len(self._varying)} columns; nothing is lacking")
 
     def associations(self, order: int = 2, stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return a row per tuple of this many columns: how it is associated with the class, without any model.
+        """Return a row per tuple of `order` columns: how it is associated with the class, without any model.
 
         Columns: "mi" (mutual information, nats), "mi_mm" (with Miller and Madow's correction), "interaction" (nats
         beyond the subtuples, less the expectation by chance; sorted by it), "g2", "chi2" (Pearson's), "df", and "p" of
@@ -281,7 +285,7 @@ class Interactions(NamedEffects):
 
     @cached_property
     def _varying(self) -> list[int]:
-        """The columns that are not constant; the others are in no tested tuple."""
+        """The columns that are not constant; constant columns are in no tested tuple."""
         return [j for j, codes in enumerate(self._tested_rows.codes) if len(codes) and (codes != codes[0]).any()]
 
     def _tuples(self, order: int) -> list[tuple[int, ...]]:
@@ -327,18 +331,16 @@ class Interactions(NamedEffects):
             of, against = unchanged.of, unchanged.against
         return explain(row_codes(x, changes, self.encoder, self.encoded), of, against)
 
-    def sentence(self) -> str:
-        """Return what carries the score, which tuple of the highest order is worth most, and which of the next order
-        would help (if these are few enough to be tested).
-        """
-        verdict_text, candidates = verdict(self.orders(), self.importance(), self.loss_rows), self.next_order()
+    def verdict(self) -> Verdict:
+        """Return which tuples matter, and which of the next order would help (if these are few enough to be tested)."""
+        verdict, candidates = effects_verdict(self.orders(), self.importance(), self.loss_rows), self.next_order()
         next_order = int(self.pure.sizes.max()) + 1
-        sentences = [verdict_text, "" if candidates is None else lacking_sentence(candidates, next_order), self.note]
-        return " ".join(one_sentence for one_sentence in sentences if one_sentence)
+        details = [verdict.detail, "" if candidates is None else lacking_sentence(candidates, next_order), self.note]
+        return replace(verdict, detail=" ".join(detail for detail in details if detail))
 
 
 class ColumnInteractions(Interactions):
-    """The effects of the columns of a dlr model; also explains rows with numbers that none of its rows has.
+    """The effects of the columns of a dlr model; also explains rows with numbers that do not occur in its rows.
 
     `lacking` and `associations` test numbers in eight intervals.
 
@@ -360,14 +362,17 @@ class ColumnInteractions(Interactions):
     def row(
         self, x: Any, *, of: Any = None, against: Any = None, changes: Mapping[str, Any] | None = None
     ) -> RowExplanation:
-        """Explain the prediction of a row, as `Interactions.row` does."""
+        """Explain the prediction of a row; the arguments are those of `Interactions.row`."""
         more = self._numbers_of(x, changes or {})
         if more.shape[1]:
             return ColumnInteractions(*self._arguments, more=more).row(x, of=of, against=against, changes=changes)
         return super().row(x, of=of, against=against, changes=changes)
 
     def _numbers_of(self, x: Any, changes: Mapping[str, Any]) -> Floats:
-        """Return the row's numbers that are no levels yet (n, 1), a level in place of known ones; or (n, 0)."""
+        """Return the numbers of a row x with `changes` that are no levels yet (n, 1), or (n, 0) if all are known.
+
+        A level stands in place of each known number.
+        """
         classifier = self._arguments[0]
         columns = [self.encoder.columns_[j] for j in self.encoder.numeric_]
         if isinstance(x, (int, np.integer)):

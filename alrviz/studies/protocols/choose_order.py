@@ -1,8 +1,8 @@
 """Choose the order by repeated cross-validation of test log loss for orders 0, 1, 2, 3.
 
-Order 0 is the class prior. alpha is chosen and columns are cut inside the training rows of each fold. The verdict is
-the smallest order whose mean log loss over the folds is within one standard error of the lowest (paired by fold, with
-the Nadeau-Bengio correction).
+Order 0 predicts the class shares. alpha is chosen and columns are cut inside the training rows of each fold. The
+verdict is the smallest order whose mean log loss over the folds is within one standard error of the lowest (paired by
+fold, with the Nadeau-Bengio correction).
 
 A gain is called unclear if it is below two standard errors, or below 1 % of the loss for more than five times the
 parameters. For reference, AutoClassifier (which chooses its orders inside each fold) and gradient boosting (which cuts
@@ -22,17 +22,20 @@ from alrviz.data.splits import repeated_folds
 from alrviz.errors import RecipeError, Sentence, plural
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
+from alrviz.studies.core.names import tuples_text
 from alrviz.studies.core.study import Study, StudyOptions
 from alrviz.studies.core.study_task import PRIOR_RACER, RELIABILITY, Row, StudyTask, fold_tasks
 from alrviz.studies.protocols.fold_losses import (
+    NOT_ENOUGH_FOLDS,
     complete_losses,
     failures,
     fold_error,
     mean_figures,
     simplest_model,
-    succeeded,
+    successful_fits,
 )
 from alrviz.studies.statistics.measures import loss_text, pooled_reliability
+from alrviz.studies.statistics.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,14 +47,13 @@ BOOSTING = Recipe("hgb")
 _MIN_GAIN_ERRORS, _MIN_GAIN_SHARE, _MAX_PARAMETER_RATIO = 2.0, 0.01, 5.0
 
 
-@dataclass(frozen=True)
-class OrderVerdict:
+@dataclass(frozen=True, kw_only=True)
+class OrderVerdict(Verdict):
     """The chosen order and the reasons.
 
     Attributes:
         order: the smallest within one standard error of the best; None until two folds are complete.
         best: the order with the lowest mean log loss.
-        sentence: the verdict in words.
         clear: whether the gain over the order below is significant and worth its parameters.
         notes: sentences on what qualifies the verdict: leaks, the choice of alpha, cuts of numeric columns, boosting.
         automatic: AutoClassifier's model as most folds chose it, if its log loss is lower than every order's by more
@@ -60,7 +62,6 @@ class OrderVerdict:
 
     order: int | None
     best: int | None
-    sentence: str
     clear: bool = True
     notes: tuple[str, ...] = ()
     automatic: Recipe | None = None
@@ -71,15 +72,16 @@ class OrderStudy(Study):
 
     def verdict(self) -> OrderVerdict:
         """Return the verdict on the folds that are complete for all orders."""
-        losses, failures_text = complete_losses(self, "order"), ""
-        for order, error in self.failed_orders().items():
-            failures_text += f"; n = {order} could not be fitted: {error}"
+        losses = complete_losses(self, "order")
+        failure_texts = [
+            f"n = {order} could not be fitted: {error.rstrip('.')}." for order, error in self.failed_orders().items()
+        ]
         if len(losses) < 2:
-            return OrderVerdict(None, None, f"not enough folds yet for a verdict{failures_text}")
+            return OrderVerdict(NOT_ENOUGH_FOLDS, " ".join(failure_texts), order=None, best=None)
         best_order, order = int(losses.mean().idxmin()), int(simplest_model(losses, self))
         by_order = self.summary().set_index("order")
         is_clear = _is_clear_gain(by_order, order)
-        comparison_text, automatic_is_lower = _compare_automatic(self)
+        automatic_text, automatic_is_lower = _compare_automatic(self)
         dataset = self.dataset
         rows = f"split {dataset.splitting.words}" if dataset.splitting.times is not None else dataset.splitting.words
         notes = (
@@ -89,17 +91,20 @@ class OrderStudy(Study):
             cuts_note(self),
             _boosting_note(self, by_order.loc[best_order].log_loss, automatic_is_lower),
         )
-        sentence = _verdict_sentence(by_order, order, best_order, is_clear) + comparison_text + failures_text
-        recipe = automatic_recipe(self.automatic_folds()) if automatic_is_lower else None
-        return OrderVerdict(order, best_order, sentence, is_clear, tuple(note for note in notes if note), recipe)
+        details = [automatic_text, *_detail_sentences(by_order, order, best_order), *failure_texts]
+        return OrderVerdict(
+            _headline(by_order, order, best_order, is_clear), " ".join(text for text in details if text),
+            order=order, best=best_order, clear=is_clear, notes=tuple(note for note in notes if note),
+            automatic=automatic_recipe(self.automatic_folds()) if automatic_is_lower else None,
+        )  # fmt: skip
 
     def recipe(self) -> Recipe | None:
-        """Return the recipe of the verdict's order; None for the class prior, or before there is a verdict."""
+        """Return the recipe of the verdict's order; None for order 0, or before there is a verdict."""
         order = self.verdict().order or -1
         return next((recipe for recipe in self.recipes if recipe.params.get("order") == order), None)
 
     def about(self, racer: int) -> dict[str, Any]:
-        """Return the same columns as `Study.about`; order is None for a model that chooses its own."""
+        """Return the columns of `Study.about` for a racer; order is None for a model that chooses its own."""
         columns = super().about(racer)
         return {**columns, "order": None} if columns["order"] == "auto" else columns
 
@@ -108,10 +113,10 @@ class OrderStudy(Study):
         return failures(self, "order")
 
     def boosting_folds(self) -> "pd.DataFrame":
-        """Return the folds that both boosting and the best order have finished: repeat, fold, log_loss, gap (log loss
-        of the best order less boosting's).
+        """Return the folds that both boosting and the best order have finished: repeat, fold, log_loss, gap.
 
-        Empty until there are any, and if boosting is not part of the study.
+        gap is the log loss of the best order less boosting's. Empty until there are any, and if boosting is not part of
+        the study.
         """
         return self._paired_folds("hgb")
 
@@ -121,14 +126,15 @@ class OrderStudy(Study):
         return any(recipe.params.get("order") == "auto" for recipe in self.recipes)
 
     def automatic_folds(self) -> "pd.DataFrame":
-        """Return the same for AutoClassifier's model, with the choices of each fold: order_chosen, keep_chosen,
-        discretize_chosen, alpha_1, ...
+        """Return the columns of `boosting_folds` for AutoClassifier's model, with the choices of each fold.
+
+        These are order_chosen, keep_chosen, discretize_chosen, alpha_1, ...
         """
         return self._paired_folds("hlr")
 
     def _paired_folds(self, family: str) -> "pd.DataFrame":
         """Return the folds that this family's fits and all orders have finished, with the gap to the best order."""
-        losses, frame = complete_losses(self, "order"), succeeded(self.frame())
+        losses, frame = complete_losses(self, "order"), successful_fits(self.frame())
         racers = [k for k, recipe in enumerate(self.recipes) if recipe.family == family]
         racer = next((k for k in racers if self.about(k)["order"] is None), None)
         if not len(losses) or not (frame.racer == racer).any():
@@ -169,7 +175,7 @@ def choose_order(
     Args:
         dataset: the table.
         recipe: the model to vary, whatever its order; None: Recipe("lr", alpha="cv").
-        orders: orders to compare; 0 is the class prior. Orders above the number of columns are skipped.
+        orders: orders to compare; 0 predicts the class shares. Orders above the number of columns are skipped.
         repeats, folds: the cross-validation, the same for every order.
         references: whether AutoClassifier's model and scikit-learn's gradient boosting (Recipe("hgb")) are scored on
             the same folds.
@@ -217,7 +223,7 @@ def summary(study: Study) -> "pd.DataFrame":
     """Return a row for each order, over the folds that all orders have finished."""
     import pandas as pd
 
-    losses, frame, summary_rows = complete_losses(study, "order"), succeeded(study.frame()), []
+    losses, frame, summary_rows = complete_losses(study, "order"), successful_fits(study.frame()), []
     for order_index, order in enumerate(losses):
         fits = frame[frame.order == order]
         row = {"order": int(order), **mean_figures(losses[order], fits)}
@@ -229,7 +235,9 @@ def summary(study: Study) -> "pd.DataFrame":
 
 
 def _is_clear_gain(by_order: "pd.DataFrame", order: int) -> bool:
-    """Return whether the gain over the order below is significant, and worth its parameters."""
+    """Return whether an order's gain over the one below is significant, and worth its parameters; by_order: the
+    summary.
+    """
     order_index = list(by_order.index).index(order)
     if not order_index:
         return True
@@ -240,21 +248,20 @@ def _is_clear_gain(by_order: "pd.DataFrame", order: int) -> bool:
 
 
 def _alpha_note(study: Study, order: int) -> str:
-    """Return a note that alpha was chosen inside the folds, and the call that chooses it in the same way."""
+    """Return a note that the alpha of an order was chosen inside the folds, and the call that chooses it in the same
+    way.
+    """
     recipe = next((recipe for recipe in study.recipes if recipe.params.get("order") == order), None)
     if recipe is None or recipe.params.get("alpha") not in ("cv", "auto"):
         return ""
-    frame, ranges = succeeded(study.frame()), list[str]()
+    frame, ranges = successful_fits(study.frame()), list[str]()
     fits = frame[frame.order == order]
     for name in alpha_columns(fits):
         lowest, median, highest = (f"{fits[name].quantile(quantile):.3g}" for quantile in (0.0, 0.5, 1.0))
         ranges.append(lowest if lowest == highest else f"from {lowest} to {highest}, {median} in the middle")
         ranges[-1] = ranges[-1] if name == "alpha_chosen" else f"order {name.removeprefix('alpha_')}: {ranges[-1]}"
     ranges_text = f" ({'; '.join(ranges)})" if ranges else ""
-    note = (
-        f"alpha was chosen inside each fold{ranges_text}: at another alpha n = {order} may be worse than "
-        "the class prior"
-    )
+    note = f"alpha was chosen by inner folds{ranges_text}; a fixed alpha can do worse"
     model = make_estimator(recipe)
     params, default = model.get_params(), type(model)().get_params()
     shown_params = {name: params[name] for name in ("order", "alpha")}
@@ -323,17 +330,27 @@ def _compare_automatic(study: OrderStudy) -> tuple[str, bool]:
     folds = study.automatic_folds()
     if len(folds) < 2:
         return "", False
-    gap, order = folds.gap.mean(), int(folds.order_chosen.mode().iloc[0])
-    gap_error = fold_error(folds.gap, folds)
+    gap, gap_error = folds.gap.mean(), fold_error(folds.gap, folds)
+    order = int(folds.order_chosen.mode().iloc[0])
     n_times_chosen = int((folds.order_chosen == order).sum())
-    choice_name = "single columns" if order == 1 else f"all orders up to n = {order}"
-    choice_text = f"AutoClassifier takes {choice_name} (in {n_times_chosen} of {len(folds)} folds)"
+    choice_text = f"Auto chose {_orders_up_to(order)} in {n_times_chosen} of {len(folds)} folds"
     loss, margin_text = loss_text(folds.log_loss.mean()), f"by {loss_text(abs(gap))} ± {loss_text(gap_error)}"
     if abs(gap) <= gap_error:
-        return f"; {choice_text}: {loss}, within a standard error of the best of them", False
-    return f"; {choice_text}: {loss}, {'lower' if gap > 0 else 'higher'} than the best of them {margin_text}", bool(
-        gap > 0
-    )
+        return f"{choice_text}: {loss}, within a standard error of the best single order.", False
+    direction = "lower" if gap > 0 else "higher"
+    return f"{choice_text}: {loss}, {direction} than the best single order {margin_text}.", bool(gap > 0)
+
+
+def _orders_up_to(order: int) -> str:
+    """Return which tuples AutoClassifier's model uses: unlike a single order, all sizes up to its order.
+
+    >>> _orders_up_to(1), _orders_up_to(3)
+    ('columns alone (n = 1)', 'columns, pairs and triples (n = 1 to 3)')
+    """
+    if order == 1:
+        return "columns alone (n = 1)"
+    names = [tuples_text(size) for size in range(1, order + 1)]
+    return f"{', '.join(names[:-1])} and {names[-1]} (n = 1 to {order})"
 
 
 def _boosting_note(study: OrderStudy, best_loss: float, automatic_is_lower: bool) -> str:
@@ -342,7 +359,7 @@ def _boosting_note(study: OrderStudy, best_loss: float, automatic_is_lower: bool
     if automatic_is_lower:
         folds = folds.merge(study.automatic_folds(), on=["repeat", "fold"], suffixes=("", "_automatic"))
         folds["gap"] = folds.log_loss_automatic - folds.log_loss
-        rival_text, best_loss = "AutoClassifier too", folds.log_loss_automatic.mean()
+        rival_text, best_loss = "Auto too", folds.log_loss_automatic.mean()
     if len(folds) < 2:
         return ""
     gap, mean = folds.gap.mean(), folds.log_loss.mean()
@@ -358,35 +375,62 @@ def _boosting_note(study: OrderStudy, best_loss: float, automatic_is_lower: bool
     )
 
 
-def _verdict_sentence(by_order: "pd.DataFrame", order: int, best: int, is_clear: bool) -> str:
-    """Return the gain of the verdict's order over the one below, and that higher orders add nothing."""
+def _headline(by_order: "pd.DataFrame", order: int, best: int, is_clear: bool) -> str:
+    """Return whether the verdict's order is best, enough or no clear gain, and its test log loss beside that of the
+    order to compare with: the best one, or if it is best itself, the one below (above the lowest).
+    """
+    orders = list(by_order.index)
+    order_index = orders.index(order)
+    gains_little = order_index > 0 and by_order.loc[order].gain > 0 and not is_clear
+    if best != order and not gains_little:
+        rival = best
+    else:
+        rival = orders[order_index - 1] if order_index else orders[min(1, len(orders) - 1)]
+    losses_text = loss_text(by_order.loc[order].log_loss)
+    if rival != order:
+        losses_text += f", {_order_noun(rival)} {loss_text(by_order.loc[rival].log_loss)}"
+    if gains_little:
+        return f"No clear gain from {tuples_text(order)} (n = {order}): test log loss {losses_text}."
+    if order == 0:
+        return f"No column helps: test log loss of class shares {losses_text}."
+    subject_text = "Single columns" if order == 1 else tuples_text(order).capitalize()
+    return f"{subject_text} (n = {order}) are {'best' if best == order else 'enough'}: test log loss {losses_text}."
+
+
+def _order_noun(order: int) -> str:
+    return "class shares" if order == 0 else "columns alone" if order == 1 else tuples_text(order)
+
+
+def _detail_sentences(by_order: "pd.DataFrame", order: int, best: int) -> list[str]:
+    """Return the gain over the order below with its standard error, folds and cost, and how higher orders do."""
     row, order_index = by_order.loc[order], list(by_order.index).index(order)
-    higher_orders = [n for n in by_order.index if n > order]
-    margin_text = " by more than one standard error" if best > order else ""
+    sentences = []
     if order_index and row.gain > 0:
-        order_below = by_order.index[order_index - 1]
-        row_below = by_order.loc[order_below]
-        text = (
-            f"n = {order} lowers test log loss from {loss_text(row_below.log_loss)} to "
-            f"{loss_text(row.log_loss)}, by {loss_text(row.gain)} ± {loss_text(row.gain_se)}, in {int(row.wins)} "
-            f"of {int(row.folds)} folds"
-        )
-        accuracy = accuracy_change_text(row_below.error - row.error)
-        text += f" ({accuracy})" if accuracy else ""
+        below = by_order.index[order_index - 1]
+        row_below = by_order.loc[below]
+        texts = [
+            f"n = {order} lowers it by {loss_text(row.gain)} ± {loss_text(row.gain_se)} (standard error)",
+            f"in {int(row.wins)} of {int(row.folds)} folds",
+        ]
+        if accuracy := accuracy_change_text(row_below.error - row.error):
+            texts.append(accuracy)
         ratio = row.parameters / row_below.parameters
-        text += f", for {ratio:.{0 if ratio >= 9.5 else 1}f} times the parameters" if np.isfinite(ratio) else ""
-        below_text = f"n = {order_below}" if order_below else "the class prior"
-        text += "" if is_clear else f": not a clear gain, {below_text} will do"
-        return text + (f"; {_list_orders(higher_orders, 'does', 'do')} not{margin_text}" if higher_orders else "")
-    subject_text = f"n = {order} has" if order else "the class prior (order 0) has"
-    text = f"{subject_text} the test log loss {loss_text(row.log_loss)} ± {loss_text(row.se)}"
-    if order_index:  # the order below has a lower mean, but not by a standard error
-        return f"{text}, within a standard error of the lowest, {loss_text(by_order.loc[best].log_loss)} at n = {best}"
-    return text + (f"; {_list_orders(higher_orders, 'is', 'are')} not lower{margin_text}" if higher_orders else "")
+        if np.isfinite(ratio):
+            texts.append(f"with {ratio:.{0 if ratio >= 9.5 else 1}f} times the parameters")
+        sentences.append(f"Against n = {below}, {', '.join(texts)}.")
+    else:
+        sentences.append(f"Its standard error is {loss_text(row.se)}.")
+    for higher in by_order.index[order_index + 1 :]:
+        if by_order.loc[higher].log_loss < row.log_loss:
+            loss = loss_text(by_order.loc[higher].log_loss)
+            sentences.append(f"n = {higher} is lower, {loss}, but not clearly.")
+        else:
+            sentences.append(f"n = {higher} is no better.")
+    return sentences
 
 
 def accuracy_change_text(fall: float) -> str:
-    """Return a decrease of the error rate as a change of accuracy in percentage points; "" if it is NaN.
+    """Return a fall of the error rate (a share) as a change of accuracy in percentage points; "" if it is NaN.
 
     >>> accuracy_change_text(0.25), accuracy_change_text(0.012), accuracy_change_text(-0.004), accuracy_change_text(0.0)
     ('accuracy +25 points', 'accuracy +1.2 points', 'accuracy -0.4 points', 'accuracy unchanged')
@@ -394,8 +438,3 @@ def accuracy_change_text(fall: float) -> str:
     if not np.isfinite(fall):
         return ""
     return f"accuracy {100 * fall:+.2g} points" if abs(fall) >= 1e-4 else "accuracy unchanged"
-
-
-def _list_orders(orders: Sequence[int], singular: str, plural_verb: str) -> str:
-    names = " and ".join(f"n = {n}" for n in orders)
-    return f"{names} {singular if len(orders) == 1 else plural_verb}"

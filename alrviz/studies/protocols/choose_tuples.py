@@ -17,8 +17,15 @@ from alrviz.studies.core.names import tuples_text
 from alrviz.studies.core.study import Study, StudyOptions
 from alrviz.studies.core.study_task import fold_tasks
 from alrviz.studies.protocols.choose_order import cuts_note
-from alrviz.studies.protocols.fold_losses import complete_losses, mean_figures, simplest_model, succeeded
+from alrviz.studies.protocols.fold_losses import (
+    NOT_ENOUGH_FOLDS,
+    complete_losses,
+    mean_figures,
+    simplest_model,
+    successful_fits,
+)
 from alrviz.studies.statistics.measures import loss_text
+from alrviz.studies.statistics.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,19 +33,17 @@ if TYPE_CHECKING:
 DEFAULT_KEEPS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
-@dataclass(frozen=True)
-class TupleVerdict:
+@dataclass(frozen=True, kw_only=True)
+class TupleVerdict(Verdict):
     """The chosen model and the reasons.
 
     Attributes:
         recipe: the one with the fewest parameters within a standard error of the best; None until two folds are
             complete.
-        sentence: the verdict in words.
         notes: sentences on what qualifies the verdict.
     """
 
     recipe: Recipe | None
-    sentence: str
     notes: tuple[str, ...] = ()
 
 
@@ -49,26 +54,31 @@ class TupleStudy(Study):
         """Return the verdict on the folds that are complete for all models."""
         losses, summary_rows = complete_losses(self, "racer"), self.summary()
         if len(losses) < 2:
-            return TupleVerdict(None, "not enough folds yet for a verdict")
+            return TupleVerdict(NOT_ENOUGH_FOLDS, recipe=None)
         models = summary_rows.set_index("racer").sort_values("parameters", kind="stable")
         best_racer, racer = models.log_loss.idxmin(), simplest_model(losses[list(models.index)], self)
         model, best_model, recipe = models.loc[racer], models.loc[best_racer], self.recipes[racer]
-        sentence = (
-            f"n = {model.order:.0f} with {_share_text(model)} has the test log loss {loss_text(model.log_loss)} ± "
-            f"{loss_text(model.se)}"
-        )
+        text = _share_text(model)
+        subject_text = f"{text[0].upper()}{text[1:]}"
+        full_model = models[(models.order == model.order) & (models.kept == 1.0)]
+        loss, lowest_loss = loss_text(model.log_loss), loss_text(best_model.log_loss)
         if racer == best_racer:
-            sentence += ", the lowest"
+            headline = f"{subject_text} have the lowest test log loss, {loss}."
+        elif model.kept < 1.0 and len(full_model):  # within the standard error of the lowest, hence of all
+            headline = f"{subject_text} do as well as all of them."
         else:
+            headline = f"{subject_text} are enough: test log loss {loss}, lowest {lowest_loss}."
+        detail = f"n = {model.order:.0f}: test log loss {loss} ± {loss_text(model.se)} (standard error)"
+        if racer != best_racer:
             order_text = f" at n = {best_model.order:.0f}" if best_model.order != model.order else ""
-            lowest_text = f"{loss_text(best_model.log_loss)} with {_share_text(best_model)}{order_text}"
-            sentence += f", within a standard error of the lowest ({lowest_text})"
-        alr = models[(models.order == model.order) & (models.kept == 1.0)]
-        if len(alr) and model.kept < 1.0 and alr.parameters.iloc[0] > 0:
-            sentence += f", for {model.parameters / alr.parameters.iloc[0]:.0%} of the parameters of all"
+            detail += f", not clearly above the lowest, {lowest_loss} with {_share_text(best_model)}{order_text}"
+        if len(full_model) and model.kept < 1.0 and full_model.parameters.iloc[0] > 0:
+            share = model.parameters / full_model.parameters.iloc[0]
+            detail += f"; {100 * share:.0f} % of the parameters of the full model"
         dataset = self.dataset
         notes = (dataset.leaks_note, dataset.splitting.words or dataset.repeats_note, cuts_note(self))
-        return TupleVerdict(recipe, sentence, tuple(note for note in notes if note))
+        kept_notes = tuple(note for note in notes if note)
+        return TupleVerdict(headline, f"{detail}.", recipe=recipe, notes=kept_notes)
 
     def recipe(self) -> Recipe | None:
         """Return the verdict's recipe; None before there is a verdict."""
@@ -133,7 +143,7 @@ def summary(study: Study) -> "pd.DataFrame":
     """Return a row for each order and share, over the folds that all models have finished."""
     import pandas as pd
 
-    losses, frame, summary_rows = complete_losses(study, "racer"), succeeded(study.frame()), []
+    losses, frame, summary_rows = complete_losses(study, "racer"), successful_fits(study.frame()), []
     for racer in losses:
         params = study.recipes[racer].params
         figures = mean_figures(losses[racer], frame[frame.racer == racer])
@@ -143,4 +153,4 @@ def summary(study: Study) -> "pd.DataFrame":
 
 def _share_text(model: "pd.Series") -> str:
     tuples = tuples_text(int(model.order))
-    return f"all {tuples}" if model.kept == 1.0 else f"{model.kept:.0%} of the {tuples}"
+    return f"all {tuples}" if model.kept == 1.0 else f"{100 * model.kept:g} % of the {tuples}"

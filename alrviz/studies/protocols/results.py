@@ -1,7 +1,7 @@
 """Results of methods on data sets read from a CSV, with the interface of a finished comparison.
 
 results = read_results("reproduction/fits/sets.csv")
-CompareView(results.of(["alr2 paper", "a1de"]))     the same table, win-draw-loss and picture as of `alrviz.compare`
+CompareView(results.select_methods(["alr2 paper", "a1de"]))     table, win-draw-loss and picture as of `alrviz.compare`
 
 A row is one fit, or the mean of several: `data` (or `set`) and `name` (or `method`) identify it, and every column named
 as in `COMPARED` is a measure; `accuracy`, as a share or in per cent, is converted to `error`. Several rows of a method
@@ -81,8 +81,8 @@ class Results:
         self.tasks = range(max_fits * len(self.datasets) * len(self.names))
         self.spec = json.dumps({"file": file, "methods": self.names})
 
-    def of(self, names: Sequence[str]) -> "Results":
-        """Return the results of these methods only."""
+    def select_methods(self, names: Sequence[str]) -> "Results":
+        """Return the results of the methods with these names only."""
         return Results(self._file, self._rows, names)
 
     @property
@@ -127,7 +127,7 @@ def _family(name: str) -> str:
 
 
 def read_results(source: str | Path | bytes, file: str = "") -> Results:
-    r"""Read results from a CSV: a path, or its bytes with `file` as its name.
+    r"""Read results from a CSV; source: its path, or its bytes with `file` as its name.
 
     Raises:
         TableError: if the file is not such a CSV; the message says which column is missing.

@@ -15,7 +15,7 @@ class Crossing:
     Attributes:
         lower, higher: names of the racers of the lower and the higher order.
         racer: index of the racer of the higher order.
-        seen: rows from which on the higher order is better at every point; None if it is not at the last point.
+        n_rows: rows from which on the higher order is better at every point; None if it is not at the last point.
         from_start: whether it is better at every point from `MIN_ROWS` rows on.
         slight: whether the curves end within one standard error of their difference (False if that is unknown).
     """
@@ -23,7 +23,7 @@ class Crossing:
     lower: str
     higher: str
     racer: int
-    seen: int | None
+    n_rows: int | None
     from_start: bool = False
     slight: bool = False
 
@@ -64,7 +64,11 @@ def crossings(curves: pd.DataFrame, measure: str) -> list[Crossing]:
 def _crossing(
     lower_losses: pd.Series, higher_losses: pd.Series, lower: str, higher: str, racer: int, error: float
 ) -> Crossing:
-    """Return the crossing of two curves, losses by rows seen. error: standard error of the difference at their ends."""
+    """Return the crossing of two curves: losses of the lower and the higher order, indexed by rows seen.
+
+    lower, higher: names of the racers; racer: index of the higher one; error: standard error of the difference at the
+    end.
+    """
     is_lower = (higher_losses < lower_losses).to_numpy()
     is_slight = bool(len(is_lower)) and bool(abs(higher_losses.iloc[-1] - lower_losses.iloc[-1]) < error)
     if not len(is_lower) or not is_lower[-1]:

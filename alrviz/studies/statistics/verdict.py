@@ -23,3 +23,14 @@ class Verdict:
 
     def __str__(self) -> str:
         return f"{self.headline} {self.detail}".strip()
+
+
+def first_headline(*candidates: str) -> str:
+    """Return the first candidate that is short enough for a headline, else the last.
+
+    Names of columns, classes and models may have any number of words: offer shorter ways to say the same.
+
+    >>> first_headline("word " * 16, "Two words.")
+    'Two words.'
+    """
+    return next((text for text in candidates if len(text.split()) <= MAX_HEADLINE_WORDS), candidates[-1])

@@ -15,7 +15,7 @@ from alrviz.views.core.trace_reader import Racer, RaceReader, value_at
 
 TABLE_ROWS = 40  # maximum rows of the table under the picture
 _HINTS = {
-    "NLL": "Negative log-likelihood per training row, in nats, at the iteration shown",
+    "training": "Mean log loss per training row (NLL), in nats, at the iteration shown",
     "test": "Mean log loss per test row, in nats, at the iteration shown",
 }
 
@@ -46,7 +46,7 @@ def values_html(reader: RaceReader, unit: str = "iterations", dark: bool = False
     """Return the table of losses at the head and of milestones, in the unit of the x axis."""
     has_test = any("heldout_log_loss" in racer.columns for racer in reader.racers)
     goals_by_name = _goals_by_name(reader)
-    titles_and_hints = [(name, _HINTS[name]) for name in (["NLL", "test"] if has_test else ["NLL"])]
+    titles_and_hints = [(name, _HINTS[name]) for name in (["training", "test"] if has_test else ["training"])]
     if goals_by_name:
         titles_and_hints += _goal_titles(goals_by_name, unit)
     table_rows = []
@@ -97,8 +97,8 @@ def _goals_note(reader: RaceReader, goals_by_name: dict[str, Milestones], unit: 
     # In a running race milestones are provisional, because the lowest objective is only the lowest so far.
     suffix = "" if reader.is_finished else " <b>so far</b> (provisional until the race has ended)"
     suffix = suffix if reader.same_objective else f" of its own objective{suffix}"
-    relative_note = [f"1 %, 0.1 %: {unit} to reach that near the lowest F{suffix}"] if False in kinds else []
-    absolute_note = [f"≤: {unit} until F per row is that low, which falls to 0"] if True in kinds else []
+    relative_note = [f"1 %, 0.1 %: {unit} until so near the lowest training loss{suffix}"] if False in kinds else []
+    absolute_note = [f"≤: {unit} until the training loss, which falls to 0, is that low"] if True in kinds else []
     return f"<p class='quiet'>{'; '.join(relative_note + absolute_note)}</p>"
 
 
@@ -120,7 +120,7 @@ def _count_cell(count: float | None, unit: str) -> str:
 
 
 def separation_html(reader: RaceReader, dark: bool = False) -> str:
-    """Return the separation meter: training accuracy, norm of phi, and the share of empty (cell, class) pairs."""
+    """Return the separation meter: training accuracy, size of the coefficients, and the share of empty combinations."""
     bars, colours = [], racer_colours([racer.label for racer in reader.racers], dark)
     for racer, colour in zip(reader.racers, colours, strict=True):
         lead, norm = value_at(racer, "lead", reader.head), value_at(racer, "phi_norm", reader.head)
@@ -134,23 +134,23 @@ def separation_html(reader: RaceReader, dark: bool = False) -> str:
     if not bars:
         return ""
     title = (
-        "<h2><abbr title='Complete separation: at a training accuracy of 100 % unregularised log loss without bounds "
-        "has no finite optimum, and the norm of phi grows without end. Quasi-complete separation: the same holds where "
-        "a cell has no row of some class, whatever the accuracy.'>Separation</abbr> "
-        "<span class='quiet'>training accuracy · norm of phi</span></h2>"
+        "<h2>Training accuracy <span class='quiet'>· <abbr title='The norm of phi. Complete separation: at a training "
+        "accuracy of 100 % log loss without a penalty or bounds has no finite optimum, and the coefficients grow "
+        "without end.'>size of the coefficients</abbr></span></h2>"
     )
     return f"{title}<div class='meter'>{''.join(bars)}</div>{_empty_share(reader)}"
 
 
 def _empty_share(reader: RaceReader) -> str:
-    """Return a note on (cell, class) pairs without rows, whose weights diverge at alpha 0; "" if there are none."""
+    """Return a note on combinations of cell and class without rows, whose weights diverge at alpha 0, or ""."""
     racers_in_empty_cells = [racer for racer in reader.racers if _grows_in_empty(racer)]
     shares = [share for racer in racers_in_empty_cells if (share := racer.run.separation.get("empty_share", 0.0)) > 0]
     if not shares:
         return ""
     return (
-        f"<p class='quiet'>Quasi-complete separation: {100 * max(shares):.1f} % of the (cell, class) pairs have no "
-        "row, so that with alpha 0 their coefficients diverge; no finite optimum exists.</p>"
+        "<p class='quiet'><abbr title='Quasi-complete separation: no finite optimum exists, whatever the accuracy.'>"
+        f"Separation</abbr>: {100 * max(shares):.1f} % of the combinations of values and class have no row. Without a "
+        "penalty their coefficients grow for ever.</p>"
     )
 
 
@@ -165,7 +165,7 @@ def ends_html(reader: RaceReader, dark: bool = False) -> str:
     """Return the table behind the verdict: each racer at its last step shown, its milestones and outcome."""
     goals_by_name = _goals_by_name(reader)
     has_test = any("heldout_log_loss" in racer.columns for racer in reader.racers)
-    column_titles = ["model", "iterations", "F per row", *(["test"] if has_test else [])]
+    column_titles = ["model", "iterations", "training loss, penalty included", *(["test"] if has_test else [])]
     column_titles += [safe(title) for title, _ in _goal_titles(goals_by_name, "iterations")] if goals_by_name else []
     table_rows = []
     for racer, name in _racers(reader, dark):
@@ -188,7 +188,7 @@ def numbers_html(reader: RaceReader, dark: bool = False) -> str:
     column_titles, cells = [reader.step_name], []
     for racer, name in _racers(reader, dark):
         total_weight = racer.run.trace.rows or 1.0
-        column_titles.append(f"{name}: NLL")
+        column_titles.append(f"{name}: training")
         cells.append([number(value / total_weight, 6) for value in racer.columns["nll"]])
         if "heldout_log_loss" in racer.columns:
             column_titles.append("test")

@@ -101,7 +101,9 @@ def column_points(facts: ReportFacts, column: int, tuples: Sequence[str], label:
     codes, level_labels = effects.encoded.codes[column].astype(np.int64), effects.labels(column)
     rows = np.bincount(codes, effects.encoded.weights, minlength=len(level_labels))
     present_codes, example_rows = np.unique(codes, return_index=True)  # an example row of each level
-    parts = effects.pure.of_rows(effects.encoded.codes[:, example_rows], [effects.number_of(name) for name in tuples])
+    parts = effects.pure.row_effects(
+        effects.encoded.codes[:, example_rows], [effects.number_of(name) for name in tuples]
+    )
     n_classes, k = len(effects.classes), list(map(str, effects.classes)).index(label)
     effect = parts[:, :, k].sum(axis=1) * (n_classes / max(n_classes - 1, 1))  # they sum to 0 over the classes
     encoder = effects.encoder.columns_[column]
@@ -229,7 +231,9 @@ def _pair_picture(
     k = list(map(str, effects.classes)).index(label)
     present_codes, code_positions = zip(*(np.unique(codes[j], return_inverse=True) for j in members), strict=True)
     cells, example, cell_of = np.unique(np.column_stack(code_positions), axis=0, return_index=True, return_inverse=True)
-    values = effects.pure.of_rows(codes[:, example], numbers)[:, :, k].sum(axis=1) * (n_classes / max(n_classes - 1, 1))
+    values = effects.pure.row_effects(codes[:, example], numbers)[:, :, k].sum(axis=1) * (
+        n_classes / max(n_classes - 1, 1)
+    )
     cell_rows = np.bincount(cell_of.ravel(), row_weights).astype(np.float64)
     names = [
         [labels[code] for code in codes_present] for labels, codes_present in zip(levels, present_codes, strict=True)

@@ -12,7 +12,7 @@ from alrviz.studies.effects.row_explanation import RowExplanation
 from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.measures import loss_text
-from alrviz.views.core.style import html_table, safe
+from alrviz.views.core.style import html_table, safe, verdict_html
 from alrviz.views.race.texts import number
 from alrviz.views.report.effects import effects_html
 from alrviz.views.report.quality import figure_html, gain
@@ -22,14 +22,13 @@ TABLE_ROWS = 15
 MIN_OVERLAP = 0.4  # columns overlap if one removes this share of the uncertainty about the other
 MAX_GROUPS, MAX_LINKS = 6, 4  # of overlapping columns, and sentences about each group
 MAX_PARTS = 8  # of a row's sum; further ones are added up
-_MAIN_EFFECTS_ONLY = "Main effects carry 100% of the score. "  # omitted for models without pairs
 TARGET_LOG_ODDS = 0.4  # the example row is the one nearest to this: 60 % for two classes
 MAX_CLOSE_LOG_ODDS = 1.0  # up to here the example is "a close call": 73 % for two classes
 
 
 def what_matters(facts: ReportFacts, rows: bool) -> str:
     """Return the section; `rows` tells whether a row of the table may be shown."""
-    effects, label = facts.effects, facts.evaluation.interest
+    effects, label = facts.effects, facts.evaluation.class_of_interest
     if effects is None:
         return f"<p>This model cannot be split into effects: {safe(facts.no_effects, 400)}.</p>"
     classes = [str(name) for name in effects.classes]
@@ -66,7 +65,7 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
         "column; shares add up to 100 %. It may rank columns differently: points far from 0 on few rows make a large "
         "share, but the log loss of those few rows alone; and where columns overlap, one's points may undo another's, "
         f"so that its share is small though its points are not.{below_zero_text}</p>{_orders_table(effects)}"
-        f"<p>{safe(effects.sentence().removeprefix(_MAIN_EFFECTS_ONLY), 1_200)}</p></details>"
+        f"{verdict_html(effects.verdict())}</details>"
         f"<h3>How columns act on {safe(label, 40)}</h3><p>Right, or up, is toward {safe(label, 40)}; 0 is the mean of "
         "the rows that were learned from. 0.7 points double the odds, -0.7 halve them; what other columns say is "
         "not in it. Numbers of rows stand in brackets; what is pale rests on few rows, and is less certain."

@@ -13,10 +13,12 @@ import pandas as pd
 import panel as pn
 import param
 
+from alrviz.errors import plural
 from alrviz.pictures import bias_variance as pictures
 from alrviz.pictures.bias_variance import AXES, KINDS, LEGEND_WIDTH_PX, share_text, varying
 from alrviz.pictures.labels import legend_rows
 from alrviz.pictures.palette import family_colour
+from alrviz.studies.statistics.verdict import Verdict, first_headline
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, choice, fade, html, say, stack
@@ -98,7 +100,7 @@ class BiasVarianceView(StudyView):
         for quantity, picture in drawn_pictures.items():
             self.pictures[quantity].show(picture, subject=study)
         say(self._grid, grid_html(summary, cell_progress(study), self.definition))
-        self.tell(sentence_html(study, summary, self.definition))
+        self.tell_verdict(page_verdict(study, summary, self.definition))
 
     def _offer_axes(self, axes: list[str]) -> None:
         """Offer the settings with more than one value in the grid."""
@@ -224,22 +226,31 @@ def numbers_html(table: pd.DataFrame, kind: str) -> str:
     return html_table([*column_titles, "sum &minus; error"], body_rows) + note
 
 
-def sentence_html(study: "Study", table: pd.DataFrame, kind: str) -> str:
-    """Return the recipe with the lowest error, or before the run what Run will compute."""
+def page_verdict(study: "Study", table: pd.DataFrame, kind: str) -> Verdict:
+    """Return the model with the lowest error and how it splits, or before the run what Run will compute."""
     n_train_shares = table["train_share"].nunique()
     if study.phase == "waiting":
-        size_text = f" at {n_train_shares} training sizes" if n_train_shares > 1 else ""
-        fits_text = f"{len(study.tasks) // max(len(table), 1)} fits each, on parts of {study.dataset.n_rows:,} rows"
-        return f"<span class='quiet'>Press Run: {len(study.recipes)} recipes{size_text}, {fits_text}.</span>"
+        n_fits, n_folds = len(study.tasks) // max(len(table), 1), max(task.split.folds for task in study.tasks)
+        part_text = "half" if n_folds == 2 else f"{100 * (1 - 1 / n_folds):g} %"
+        rows_text = f"{part_text} of {study.dataset.n_rows:,} rows"
+        return Verdict(
+            f"Press Run: {plural(len(study.recipes), 'model')}, {n_fits} fits each on {rows_text}.",
+            f"At {n_train_shares} training sizes." if n_train_shares > 1 else "",
+        )
     complete_rows = table[table["error"].notna()]
     if not len(complete_rows):
-        return "<span class='quiet'>No recipe has two complete rounds yet; variance needs two.</span>"
-    row = complete_rows.loc[complete_rows["error"].idxmin()]
-    definition = KINDS[kind]
-    size_text = f" at {share_text(row['train_share'])}" if n_train_shares > 1 else ""
-    progress_text = f"So far, with {study.progress.done:,} of {len(study.tasks):,} fits:"
-    so_far_html = "" if study.phase == "done" else f"<span class='quiet'>{progress_text}</span> "
-    variance = f"{row[definition.variance]:.3f}".replace("-", "&minus;")
-    sum_text = f"{definition.bias_words} {row[definition.bias]:.3f} + {definition.variance_words} {variance}"
-    form_text = f" ({definition.form})" if definition.form else ""
-    return f"{so_far_html}Lowest error: {safe(row['name'], 60)}{size_text}, {row['error']:.3f} = {sum_text}{form_text}."
+        return Verdict("No model has two complete rounds yet; variance needs two.")
+    row, definition = complete_rows.loc[complete_rows["error"].idxmin()], KINDS[kind]
+    bias_text = f"{definition.bias_words} {row[definition.bias]:.3f}"
+    lowest_text = f"{row['error']:.3f} = {bias_text} + {definition.variance_words} {row[definition.variance]:.3f}"
+    details = []
+    if study.phase != "done":
+        details.append(f"So far, after {study.progress.done:,} of {len(study.tasks):,} fits.")
+    if n_train_shares > 1:
+        details.append(f"It is trained on {share_text(row['train_share'])}.")
+    return Verdict(
+        first_headline(
+            f"Lowest error: {row['name']}, {lowest_text}.", f"Lowest error: {row['label']}, {lowest_text}.",
+            f"Lowest error: {row['error']:.3f}.",
+        ), " ".join(details)
+    )  # fmt: skip

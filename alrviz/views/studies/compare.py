@@ -5,6 +5,7 @@ It shows a study of `alrviz.compare` while it computes.
 
 import re
 from collections.abc import Sequence
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -20,13 +21,14 @@ from alrviz.pictures.palette import racer_colours
 from alrviz.studies.core.export import study_csv
 from alrviz.studies.protocols.compare import COMPARED, SECONDS, fits_each, pairs, ranks, to_latex
 from alrviz.studies.statistics.measures import loss_text
+from alrviz.studies.statistics.verdict import Verdict, first_headline
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import Updating, as_high, html, say, side_by_side, stack
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import CSS, html_table, safe
 from alrviz.views.race.texts import names_html, number
-from alrviz.views.studies.study_view import StudyView
+from alrviz.views.studies.study_view import StudyView, notes_html
 
 if TYPE_CHECKING:
     from alrviz.studies.core.study import Study
@@ -48,7 +50,7 @@ class CompareView(StudyView):
     >>> tables = [alrviz.load_demo("monks-1"), alrviz.load_demo("tic-tac-toe")]
     >>> recipes = [alrviz.Recipe("anje", order=n) for n in (1, 2)]
     >>> view = alrviz.CompareView(alrviz.compare(tables, recipes, repeats=2, n_jobs=1).run())
-    >>> "Best mean rank in log loss: anje, 1.00" in view.sentence.object
+    >>> "anje n=2 has the best mean rank, 1.00" in view.sentence.object
     True
     """
 
@@ -97,7 +99,7 @@ class CompareView(StudyView):
     def _draw(self, study: "Study") -> None:
         summary_rows, measure, dark = self.lines, self.measure, self.dark
         self._offer_recipes(study.names)
-        self.tell(sentence_html(study, summary_rows, measure))
+        self.tell_verdict(page_verdict(study, summary_rows, measure), leaks_html(study))
         say(self._means, means_html(study, summary_rows, measure, dark))
         say(self._pairs, pairs_html(study, summary_rows, measure, dark))
         if len(study.names) > 1:
@@ -292,53 +294,60 @@ def p_text(p: float) -> str:
     return "&lt; 0.001" if p < MIN_PRINTED_P else "1" if p == 1 else f"{p:.3f}"
 
 
-def sentence_html(study: "Study", summary_rows: pd.DataFrame, measure: str) -> str:
-    """Return which recipe is best and whether that is significant, or before the run what Run will compute."""
+def leaks_html(study: "Study") -> str:
+    """Return the notes on columns that give the class away, by data set."""
+    datasets = [dataset for dataset in study.datasets.values() if dataset.leaks and study.phase != "waiting"]
+    return notes_html([f"{dataset.name}: {dataset.leaks_note}" for dataset in datasets])
+
+
+def page_verdict(study: "Study", summary_rows: pd.DataFrame, measure: str) -> Verdict:
+    """Return which model is best and whether that is significant, or before the run what Run will compute."""
     sets, n_fits = len(study.datasets), fits_each(study)
     if study.phase == "waiting":
-        work_text = f"{plural(len(study.recipes), 'recipe')} on {plural(sets, 'data set')}"
-        return f"<span class='quiet'>Press Run: {work_text}, {n_fits} fits each, all on the same folds.</span>"
+        work_text = f"{plural(len(study.recipes), 'model')} on {plural(sets, 'data set')}"
+        return Verdict(f"Press Run: {work_text}, {n_fits} fits each, on the same folds.")
     rank_table = ranks(study, measure, summary_rows)
     n_complete = int((summary_rows["fits"] == n_fits).groupby(summary_rows["data"]).all().sum())
     if n_complete and rank_table["rank"].isna().all():
-        return f"<span class='quiet'>One repeat tells no {WORDS[measure]}: choose two or more.</span>"
+        return Verdict(f"One round tells no {WORDS[measure]}: choose two or more.")
     if not n_complete:
         has_failures = any(result.failed for _, result in study.results())
-        sentence = "No data set has every fit of every recipe" + ("; some have failed." if has_failures else " yet.")
-        return f"<span class='quiet'>{sentence}</span>"
-    so_far_html = "" if n_complete == sets else f"<span class='quiet'>Over {n_complete} of {sets} data sets:</span> "
-    leaks_html = "".join(
-        f"<div class='quiet'>{safe(dataset.name, 60)}: {safe(dataset.leaks_note, 400)}</div>"
-        for dataset in study.datasets.values() if dataset.leaks
-    )  # fmt: skip
-    return so_far_html + _best_recipe_text(study, summary_rows, measure, rank_table, n_complete) + leaks_html
+        return Verdict(f"No data set is complete{'; some fits have failed.' if has_failures else ' yet.'}")
+    verdict = _best_model(study, summary_rows, measure, rank_table, n_complete)
+    progress_text = "" if n_complete == sets else f"So far, over {n_complete} of {sets} data sets. "
+    return Verdict(verdict.headline, f"{progress_text}{verdict.detail}".strip())
 
 
-def _best_recipe_text(
+def _best_model(
     study: "Study", lines: pd.DataFrame, measure: str, rank_table: pd.DataFrame, n_complete: int
-) -> str:
-    """Return which recipe has the best mean rank, and whether its lead over the second is significant."""
-    ranked_recipes = rank_table.sort_values("rank", kind="stable")
-    winner, words = ranked_recipes.iloc[0], WORDS[measure]
-    name = safe(winner["name"], 60)
-    if len(ranked_recipes) < 2:
-        return f"{name} alone: with a second recipe there is something to compare."
-    second = ranked_recipes.iloc[1]
+) -> Verdict:
+    """Return which model has the best mean rank, and whether its lead over the second is significant."""
+    ranked_models = rank_table.sort_values("rank", kind="stable")
+    winner, words = ranked_models.iloc[0], WORDS[measure]
+    name = winner["name"]
+    if len(ranked_models) < 2:
+        return Verdict("There is one model alone: add a second one to compare.")
+    second = ranked_models.iloc[1]["name"]
     if n_complete == 1:
-        only_row = lines[(lines["fits"] == fits_each(study)) & (lines["name"] == winner["name"])].iloc[0]
-        value = value_text(only_row[measure], measure)
-        sentence = f"Lowest {words} on {safe(only_row['data'], 60)}: {name}, {value}"
-        return f"{sentence}. Whether that is chance, only several data sets tell."
+        only_row = lines[(lines["fits"] == fits_each(study)) & (lines["name"] == name)].iloc[0]
+        value = unescape(value_text(only_row[measure], measure))
+        return Verdict(
+            first_headline(f"Lowest {words} on {only_row['data']}: {name}, {value}.", f"Lowest {words}: {value}."),
+            "Only several data sets can tell whether that is chance.",
+        )
     compared = pairs(study, measure, summary=lines)
-    pair = next(row for row in compared.itertuples() if {row.a, row.b} == {winner["name"], second["name"]})
-    n_wins, n_losses = (pair.wins, pair.losses) if pair.a == winner["name"] else (pair.losses, pair.wins)
-    draws_text = f", {pair.draws} equal" if pair.draws else ""
-    significance_text = "more than chance" if pair.p < SIGNIFICANCE_LEVEL else "may be chance"
-    equals_sign = "" if pair.p < MIN_PRINTED_P else "= "  # "< 0.001" needs no "="
-    return (
-        f"Best mean rank in {words}: {name}, {winner['rank']:.2f}. Against {safe(second['name'], 60)} it is lower on "
-        f"{plural(n_wins, 'data set')} and higher on {n_losses}{draws_text}: {significance_text} (p "
-        f"{equals_sign}{p_text(pair.p)})."
+    pair = next(row for row in compared.itertuples() if {row.a, row.b} == {name, second})
+    n_wins, n_losses = (pair.wins, pair.losses) if pair.a == name else (pair.losses, pair.wins)
+    draws_text = f", equal on {pair.draws}" if pair.draws else ""
+    is_significant = pair.p < SIGNIFICANCE_LEVEL
+    meaning = "more than chance" if is_significant else "may be chance" if n_wins > n_losses else "no difference shown"
+    ending = "and clearly beats" if is_significant else "but does not clearly beat"
+    rank_text = f"{name} has the best mean rank, {winner['rank']:.2f}"
+    p = unescape(p_text(pair.p))
+    return Verdict(
+        first_headline(f"{rank_text}, {ending} {second}.", f"{rank_text}.", f"Best mean rank: {winner['rank']:.2f}."),
+        f"Against {second} it is lower in {words} on {plural(n_wins, 'data set')} and higher on {n_losses}"
+        f"{draws_text}: {meaning} (sign test, p {p if p.startswith('<') else f'= {p}'}).",
     )
 
 

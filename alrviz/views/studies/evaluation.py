@@ -27,9 +27,10 @@ from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import HALF_GROWTHS, Updating, as_high, choice, html, say, side_by_side, stack
 from alrviz.views.core.saving import Origin, csv_button
-from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe
+from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe, verdict_html
 from alrviz.views.core.transport import live_slider
 from alrviz.views.race.texts import number
+from alrviz.views.studies.study_view import notes_html
 
 # Decision rules, by their label in the menu.
 MOST_PROBABLE, THRESHOLD, SPECIFICITY, SENSITIVITY, MISS = "most", "threshold", "specificity", "sensitivity", "miss"
@@ -77,11 +78,11 @@ class EvaluationView(NotebookViewer):
     >>> data = alrviz.load_demo("tic-tac-toe")
     >>> model = alrviz.NaiveBayesClassifier().fit(data.X[::2], data.y[::2])
     >>> view = alrviz.EvaluationView(alrviz.evaluate(model, data.X[1::2], data.y[1::2]), rule="sensitivity")
-    >>> view.figures_at.sensitivity >= 0.9
+    >>> view.rule_figures.sensitivity >= 0.9
     True
     """
 
-    label = param.String(default="", doc='Class of interest; "" for `evaluation.interest`.')
+    label = param.String(default="", doc='Class of interest; "" for `evaluation.class_of_interest`.')
     rule = param.Selector(default=MOST_PROBABLE, objects=list(RULES.values()), doc="Decision rule.")
     value = param.Number(
         default=0.5, bounds=(0, 1), doc="Value of the rule; for `miss` a miss costs 10^(4 value - 2) false alarms."
@@ -105,7 +106,7 @@ class EvaluationView(NotebookViewer):
     ):
         super().__init__(**{"value": INITIAL_VALUES[params.get("rule", MOST_PROBABLE)], **params})
         self.evaluation: Evaluation | None = None
-        self.figures_at = pd.Series(dtype=object)  # of the class of interest under the current rule
+        self.rule_figures = pd.Series(dtype=object)  # of the class of interest under the current rule
         self._decisions: Evaluation | None = None  # `evaluation` with the predictions of the current rule
         self._cost_classes: tuple[str, ...] = ()  # classes in the grid of costs
         self._provenance, self._recipes = dict(about or {}), tuple(recipes)
@@ -183,7 +184,7 @@ class EvaluationView(NotebookViewer):
             return
         names = [evaluation.classes[k] for k in np.argsort(-evaluation.shares, kind="stable")[:MAX_MENU_CLASSES]]
         columns = [str(name) for name in evaluation.X.columns]
-        label = self.label if self.label in names else evaluation.interest
+        label = self.label if self.label in names else evaluation.class_of_interest
         by = self.by if self.by in columns else next(iter(columns), "")
         has_costs = len(evaluation.classes) <= MAX_CLASSES_WITH_COSTS
         with self._setting:
@@ -196,10 +197,7 @@ class EvaluationView(NotebookViewer):
             self.classes.param.update(options=names, value=label)
             self.column.param.update(options=columns, value=by or None)
             self.param.update(label=label, by=by)
-        notes = "".join(
-            f"<div class='quiet'>{safe(note[:1].upper() + note[1:], 400)}.</div>" for note in evaluation.notes
-        )
-        say(self.sentence, f"<div class='sentence'>{safe(evaluation.sentence, 600)}.</div>{notes}")
+        say(self.sentence, verdict_html(evaluation.verdict()) + notes_html(evaluation.notes))
         self._update()
         self._show_worst()
 
@@ -259,7 +257,7 @@ class EvaluationView(NotebookViewer):
             return
         with pn.io.hold():
             self._decide(evaluation)
-            decisions, threshold = self._decisions or evaluation, self.figures_at.threshold
+            decisions, threshold = self._decisions or evaluation, self.rule_figures.threshold
             with self._setting:
                 has_slider = self.rule not in (MOST_PROBABLE, COSTS)
                 self.slider.param.update(value=self.value, label=self.rule_words(), visible=has_slider)
@@ -281,19 +279,19 @@ class EvaluationView(NotebookViewer):
     def _decide(self, evaluation: Evaluation) -> None:
         """Apply the rule: set the predictions and the figures of the class of interest."""
         if self.rule == MOST_PROBABLE:
-            self._decisions, self.figures_at = evaluation, evaluation.as_predicted(self.label)
+            self._decisions, self.rule_figures = evaluation, evaluation.as_predicted(self.label)
             return
         if self.rule == COSTS:
             self._decisions = evaluation.decided(costs=self._costs(evaluation))
-            self.figures_at = self._decisions.as_predicted(self.label)
+            self.rule_figures = self._decisions.as_predicted(self.label)
             return
         value = 10 ** (4 * self.value - 2) if self.rule == MISS else self.value
         try:
-            self.figures_at = evaluation.at(label=self.label, **{self.rule: value})
+            self.rule_figures = evaluation.at(label=self.label, **{self.rule: value})
         except AlrvizError:  # no row of the class to reach this value with
-            self._decisions, self.figures_at = evaluation, evaluation.as_predicted(self.label)
+            self._decisions, self.rule_figures = evaluation, evaluation.as_predicted(self.label)
         else:
-            self._decisions = evaluation.decided(self.figures_at.threshold, self.label)
+            self._decisions = evaluation.decided(self.rule_figures.threshold, self.label)
 
     def _costs(self, evaluation: Evaluation) -> Any:
         return np.array(self.costs) if self.costs else 1.0 - np.eye(len(evaluation.classes))
@@ -313,7 +311,7 @@ class EvaluationView(NotebookViewer):
         return evaluation.groups(self.by if self.by else np.full(len(evaluation.y), "all rows"), self.label)
 
     def _figures_html(self) -> str:
-        figures = self.figures_at
+        figures = self.rule_figures
         cells = " ".join(
             f"<span style='margin-right:22px;white-space:nowrap'><abbr title='{meaning}'>{name}</abbr> "
             f"<b>{_share_text(figures[figure])}</b></span>"
@@ -399,9 +397,13 @@ def summary_html(evaluation: Evaluation, other_evaluation: Evaluation | None = N
     summary, shares = evaluation.summary(), evaluation.shares
     occurring = shares[shares > 0]
     baseline_precision = (
-        shares[evaluation.classes.index(evaluation.interest)] if len(evaluation.classes) == 2 else occurring.mean()
+        shares[evaluation.classes.index(evaluation.class_of_interest)]
+        if len(evaluation.classes) == 2
+        else occurring.mean()
     )
-    subject_text = f"of {safe(evaluation.interest, 30)}" if len(evaluation.classes) == 2 else "mean over classes"
+    subject_text = (
+        f"of {safe(evaluation.class_of_interest, 30)}" if len(evaluation.classes) == 2 else "mean over classes"
+    )
     error_interval = f" ({percent(summary.error_low)} to {percent(summary.error_high)})"
     auc_text = "" if np.isnan(summary.auc_low) else f" ({number(summary.auc_low, 3)} to {number(summary.auc_high, 3)})"
     baseline_cells = [

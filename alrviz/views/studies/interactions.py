@@ -23,6 +23,7 @@ from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.effects.row_explanation import RowExplanation
 from alrviz.studies.protocols.effect_bands import EffectStudy
 from alrviz.studies.statistics.measures import BINNING
+from alrviz.studies.statistics.verdict import Verdict
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.notebook import ViewLayout
@@ -39,6 +40,10 @@ HEIGHTS = ("430px", "320px")
 QUANTITIES = {"pure": "pure", "phi": "phi", "w": "w", "rows": "rows", "P(class)": "p", "log theta": "theta"}
 SIGNED = ("pure", "phi", "w")
 LABELS = {"names": "names", "dots": "dots"}
+_PRESS_RUN = Verdict(
+    "Press Run: which columns and pairs matter, and how certain is that?",
+    "The model is fitted, split into effects, and refitted to resampled rows for the whiskers.",
+)
 _ROW_PARAMS = ("of", "against", "row", "column", "changes")
 TABLE_ROWS = 40
 MAX_MENU_ITEMS = 400
@@ -179,13 +184,11 @@ class InteractionsView(StudyView, RowSettings):
         effects = self.effects
         self.body.visible = effects is not None
         if effects is None:
-            sentence = (
-                "Press Run: fit the model, decompose it into effects, and refit it with other row weights for whiskers."
-            )
             fit_rows = study.frame()
             if len(fit_rows) and "sentence" in fit_rows:
-                sentence = safe(fit_rows["sentence"].iloc[0], 600)
-            self.tell(f"<span class='quiet'>{sentence}</span>")
+                self.tell_verdict(Verdict("The model could not be fitted.", str(fit_rows["sentence"].iloc[0])))
+            else:
+                self.tell_verdict(_PRESS_RUN)
             return
         n_refits, n_refits_in_all = study.progress.done - 1, study.progress.total - 1
         bands_text = "no whiskers yet" if n_refits_in_all else "no whiskers: nothing was refitted"
@@ -197,7 +200,7 @@ class InteractionsView(StudyView, RowSettings):
         if effects is not self._shown_effects:
             self._shown_effects = effects
             self._fill(effects)
-        self.tell(safe(effects.sentence(), 1_200))
+        self.tell_verdict(effects.verdict())
         legend_html = "".join(
             f"<span style='color:{colour}'>■</span> {order_text}&ensp;"
             for colour, order_text in pictures.legend(sorted(set(effects.pure.sizes.tolist())))
@@ -315,7 +318,7 @@ class InteractionsView(StudyView, RowSettings):
         suffix = f" without {safe(', '.join(muted_names), 300)}" if muted_names else ""
         say(self.muting, f"{rows_text}{suffix}: {'; '.join(measure_texts)}")
         loss_now = float(losses["log_loss"]) if muted_names else None
-        picture = pictures.kept_curve(effects.keep_best(), loss_now, effects.loss_rows, dark=self.dark)
+        picture = pictures.tuple_count_curve(effects.keep_best(), loss_now, effects.loss_rows, dark=self.dark)
         self.curve.show(picture, subject=self.study or effects)
 
     def _cells(self, effects: Interactions, t: int, of: int, against: int, row: int) -> Picture:
@@ -330,7 +333,7 @@ class InteractionsView(StudyView, RowSettings):
         value = effects.quantity(t, quantity, of, against)
         title = f"{words}: {labels[of]} against {labels[against]}" if quantity in SIGNED else f"{words}"
         title = f"{words} of {labels[of]}" if quantity in ("p", "theta", "w") else title
-        codes, rows = pure.space.codes_of(pure.index.seen[cells]), pure.rows[cells]
+        codes, rows = pure.space.codes_of(pure.index.seen_cells[cells]), pure.rows[cells]
         names = [effects.labels(j)[: 1 + int(codes[:, k].max(initial=0))] for k, j in enumerate(members)]
         if len(members) == 1:
             lower = upper = value
@@ -382,7 +385,7 @@ class InteractionsView(StudyView, RowSettings):
             if figure.picture is not None
         )
         texts_html = f"<p>{self.muting.object}</p><p>{self.one_row.text.object}</p>{self._numbers_html()}"
-        body = f"<p>{self.sentence.object}</p><div class='pictures'>{pictures_html}</div>{texts_html}"
+        body = f"{self.sentence.object}<div class='pictures'>{pictures_html}</div>{texts_html}"
         return page_html(safe(title, 200), f"{body}<p class='quiet'>{safe(source, 900)}</p>").encode("utf-8", "replace")
 
     def _numbers_html(self) -> str:

@@ -6,18 +6,21 @@ standard errors.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import panel as pn
 import param
 
+from alrviz.errors import plural
 from alrviz.pictures.formatting import LOSSES
 from alrviz.pictures.learning_curve import SPANS, ZOOM_ROWS, crossing_text, learning_curve, measured
 from alrviz.studies.core.export import study_csv
 from alrviz.studies.protocols.alpha_path_verdict import WORDS
 from alrviz.studies.protocols.learning_curve import leaking_racers
-from alrviz.studies.statistics.crossing import crossings
+from alrviz.studies.statistics.crossing import Crossing, crossings
+from alrviz.studies.statistics.verdict import Verdict, first_headline
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, choice, html, say, stack
@@ -93,7 +96,7 @@ class LearningCurveView(StudyView):
         )  # fmt: skip
         self.picture.show(picture, subject=study)
         say(self.caption, caption_html(study, spec))
-        self.tell(sentence_html(study, [crossing_text(crossing, rows) for crossing in crossed]))
+        self.tell_verdict(page_verdict(study, crossed))
 
     def csv_of_summary(self) -> str:
         """Return means and standard errors as a CSV, including RMSE."""
@@ -123,19 +126,24 @@ def caption_html(study: "Study", spec: Mapping[str, Any]) -> str:
     return f"<span class='quiet'>{' '.join(sentences)}</span>"
 
 
-def sentence_html(study: "Study", crossed: list[str]) -> str:
-    """Return where curves cross, or the progress."""
+def page_verdict(study: "Study", crossed: Sequence[Crossing]) -> Verdict:
+    """Return where curves cross, or before the run what Run will compute."""
+    rows = study.dataset.n_rows
     if study.phase == "waiting":
-        work_text = f"{len(study.recipes)} learners meet {study.dataset.n_rows:,} rows one by one"
-        return (
-            f"<span class='quiet'>Press Run: {work_text}, in {len(study.tasks) // len(study.recipes)} shuffles.</span>"
+        n_shuffles = len(study.tasks) // len(study.recipes)
+        return Verdict(
+            f"Press Run: {plural(len(study.recipes), 'model')} meet {rows:,} rows one by one, in {n_shuffles} shuffles."
         )
-    if not crossed:
-        return "" if study.progress.done else "<span class='quiet'>No curve is complete yet.</span>"
-    so_far_html = "" if study.phase == "done" else "<span class='quiet'>So far:</span> "
-    # Only alr leaks, and orders are compared within a family.
-    leak_text = " Those of alr have counted the rows that judge them." if leaking_racers(study) else ""
-    return f"{so_far_html}{safe('; '.join(crossed), 900)}.{leak_text}"
+    details = [] if study.phase == "done" else ["So far."]
+    if crossed:
+        texts = [crossing_text(crossing, rows) for crossing in crossed]
+        headline = first_headline(f"{texts[0]}.", f"{crossing_text(replace(crossed[0], slight=False), rows)}.")
+        details += [f"{text}." for text in texts[headline == f"{texts[0]}." :]]
+    else:
+        headline = "Loss of each model while it learns." if study.progress.done else "No curve is complete yet."
+    if leaking_racers(study):  # only alr leaks, and orders are compared within a family
+        details.append("Those of alr have counted the rows that judge them.")
+    return Verdict(headline, " ".join(details))
 
 
 def numbers_html(curves: pd.DataFrame, names: Sequence[str], measure: str) -> str:

@@ -13,13 +13,14 @@ from alrviz.pictures.evaluation import reliability
 from alrviz.pictures.orders import order_name
 from alrviz.pictures.palette import family_shades
 from alrviz.studies.protocols.choose_order import OrderStudy, OrderVerdict, automatic_summary
+from alrviz.studies.statistics.verdict import Verdict
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, side_by_side, stack
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import html_table
 from alrviz.views.race.texts import number
-from alrviz.views.studies.study_view import StudyView, folds_html, notes_html
+from alrviz.views.studies.study_view import StudyView, folds_verdict, notes_html
 
 HEIGHTS = ("256px", "168px", "286px")  # of losses, costs and the reliability curve
 MAIN_WIDTH_PX, SIDE_WIDTH_PX = 400, 344  # minimum widths of losses and costs, and of the reliability curve
@@ -37,7 +38,7 @@ class OrderStudyView(StudyView):
     >>> data, recipe = alrviz.load_demo("monks-1"), alrviz.Recipe("lr", alpha=0.1)
     >>> study = alrviz.choose_order(data, recipe, orders=(0, 1, 2), repeats=1, n_jobs=1)
     >>> view = alrviz.OrderStudyView(study.run())
-    >>> "n&nbsp;=&nbsp;2 lowers test log loss" in view.sentence.object
+    >>> "Pairs (n&nbsp;=&nbsp;2) are best" in view.sentence.object
     True
     """
 
@@ -83,7 +84,7 @@ class OrderStudyView(StudyView):
         )  # fmt: skip
         positive_orders = [order for order in orders if order]
         shades = family_shades(label, len(positive_orders), self.dark)
-        # The class prior (n = 0) has no reliability curve: it gives every row the same probability.
+        # n = 0 has no reliability curve: it gives every row the same probability.
         colours = {order_name(order): shade for order, shade in zip(positive_orders, shades, strict=True)}
         reliability_bins = study.reliability()
         bins_by_order = {order_name(order): reliability_bins[reliability_bins.order == order] for order in orders}
@@ -92,7 +93,7 @@ class OrderStudyView(StudyView):
         )
         for picture_name, picture in drawn_pictures.items():
             self.pictures[picture_name].show(picture, subject=study)
-        self.tell(sentence_html(study, verdict.sentence, self.lines) + notes_html(verdict.notes))
+        self.tell_verdict(page_verdict(study, verdict, self.lines), notes_html(verdict.notes))
 
 
 def orders_of(study: OrderStudy) -> list[int]:
@@ -101,12 +102,19 @@ def orders_of(study: OrderStudy) -> list[int]:
     return sorted(int(order) for order in orders if order is not None)
 
 
-def sentence_html(study: OrderStudy, verdict: str, lines: pd.DataFrame) -> str:
+def page_verdict(study: OrderStudy, verdict: OrderVerdict, lines: pd.DataFrame) -> Verdict:
     """Return the verdict, or before the run what Run will compute."""
     if study.phase != "waiting":
-        return folds_html(study, verdict, lines)
-    folds_text = f"{len({task.split for task in study.tasks})} test folds of {study.dataset.n_rows:,} rows"
-    return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, tested on the same {folds_text}.</span>"
+        return folds_verdict(study, verdict, lines)
+    orders = [order for order in orders_of(study) if order]
+    orders_text = f"order {orders[0]}" if len(orders) == 1 else f"orders {orders[0]} to {orders[-1]}"
+    orders_text += " and Auto" if study.includes_automatic else ""
+    n_folds = len({task.split for task in study.tasks})
+    shares_text = " Class shares (n = 0), which use no column, are compared too." if 0 in orders_of(study) else ""
+    return Verdict(
+        f"Press Run: {orders_text}, on the same {n_folds} test folds.",
+        f"Folds of {study.dataset.n_rows:,} rows; the lowest test log loss is best.{shares_text}",
+    )
 
 
 _SE = "± <abbr title='standard error'>se</abbr>"

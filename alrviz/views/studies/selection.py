@@ -28,14 +28,15 @@ from alrviz.studies.core.names import tuples_text
 from alrviz.studies.protocols.choose_tuples import TupleStudy, TupleVerdict
 from alrviz.studies.protocols.live_selection import MIN_SECONDS_SHOWN, LiveSelection, Search
 from alrviz.studies.statistics.measures import loss_text
+from alrviz.studies.statistics.verdict import Verdict, first_headline
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import Updating, as_high, html, say, side_by_side, stack
 from alrviz.views.core.saving import Origin, csv_button
-from alrviz.views.core.style import html_table, safe
+from alrviz.views.core.style import html_table, safe, verdict_html
 from alrviz.views.core.transport import change, live_slider
 from alrviz.views.race.texts import number
-from alrviz.views.studies.study_view import StudyView, folds_html, notes_html
+from alrviz.views.studies.study_view import StudyView, folds_verdict, notes_html
 
 if TYPE_CHECKING:
     from alrviz.data.stream.table import Stream
@@ -61,7 +62,7 @@ class SelectionView(StudyView):
     >>> import alrviz
     >>> study = alrviz.choose_tuples(alrviz.load_demo("xor", 400), keeps=(0.5, 1.0), folds=2, n_jobs=1)
     >>> view = alrviz.SelectionView(study, keep=50)
-    >>> view.wait().levels[0].chosen  # two of four bits
+    >>> view.wait().levels[0].kept_tuples  # two of four bits
     ((0,), (1,))
     """
 
@@ -162,7 +163,7 @@ class SelectionView(StudyView):
             drawn_shares = pictures.shares(self.lines, orders, study.recipes[0].label, best, dark=self.dark)
             for name, picture in drawn_shares.items():
                 self.shares[name].show(picture, subject=study)
-        self.tell(sentence_html(study, verdict, self.lines))
+        self.tell_verdict(page_verdict(study, verdict, self.lines), notes_html(verdict.notes))
         self._draw_search()
 
     # -- a run over all rows -------------------------------------------------------------------------------------------
@@ -242,7 +243,7 @@ class SelectionView(StudyView):
             return
         self._problem = None
         if self.search is None:
-            say(self.search_text, "<div class='sentence quiet'>Preparing the table for the search …</div>")
+            say(self.search_text, "<p class='sentence quiet'>Preparing the table for the search …</p>")
         self._task.run(lambda stop: live_selection.search(recipe, stop), self._store_search, self._store_error)
         if self._draw_seconds < MIN_SECONDS_SHOWN:  # slower drawings wait for the next tick, or would lag behind
             self._task.wait(MIN_SECONDS_SHOWN)
@@ -322,7 +323,7 @@ class SelectionView(StudyView):
             )
             if not self.over_rows and not self._draw_pending:
                 self.gains.show(pictures.gains(search, recipe.label, dark=self.dark), key)
-            say(self.search_text, f"<div class='sentence'>{search_html(search)}</div>")
+            say(self.search_text, verdict_html(search_verdict(search)))
             self._numbers.refresh()
         self._draw_seconds = time.monotonic() - start_time
 
@@ -371,7 +372,7 @@ def tuples_frame(search: Search) -> pd.DataFrame:
     level_frames = []
     for level in search.levels:
         n_columns = level.tuples.shape[1]
-        is_kept = np.isin(np.arange(len(level.tuples)), level.kept)
+        is_kept = np.isin(np.arange(len(level.tuples)), level.kept_indices)
         names = [search.name(columns) for columns in level.tuples]
         level_frame = pd.DataFrame({"columns": n_columns, "tuple": names, "score": level.scores, "kept": is_kept})
         gains = search.gains if n_columns == search.order else None
@@ -392,50 +393,66 @@ def _search_of(stream: "Stream", recipe: "Recipe", levels: tuple[Level, ...]) ->
     return Search(columns, order, score, levels, done=len(levels) == _levels_of(recipe))
 
 
-def search_html(search: Search) -> str:
-    """Return a sentence about the tuples that a search keeps and about informative ones that it misses."""
+def search_verdict(search: Search) -> Verdict:
+    """Return how many tuples a search keeps, and whether it misses one that tells more than its columns apart."""
+    noun, n_all = tuples_text(search.order), search.total(search.order)
     if not search.done:
         n_done = search.levels[-1].tuples.shape[1] if search.levels else search.order - 1
-        n_columns = min(search.order, n_done + 1) if search.coming is None else search.coming.tuples.shape[1]
-        activity_text = "Scoring" if search.coming is not None else "Looking at"
-        return f"<span class='quiet'>{activity_text} {search.total(n_columns):,} {tuples_text(n_columns)} …</span>"
-    last_level, n_all = search.levels[-1], search.total(search.order)
-    noun = tuples_text(search.order)
-    suffix = "" if len(last_level.tuples) == n_all else f" ({len(last_level.tuples):,} were looked at)"
-    text = f"Of {n_all:,} {noun}{suffix} {len(last_level.kept):,} {'is' if len(last_level.kept) == 1 else 'are'} kept."
-    if search.tells is None or search.gains is None:
-        return text
-    telling = np.flatnonzero(search.tells)
-    kept_numbers = set(search.numbers(last_level.tuples[last_level.kept]).tolist())
-    parts_text = "classes alone" if search.order == 1 else "columns apart" if search.order == 2 else "parts"
-    if not len(telling):
-        return f"{text} None tells more about the class than its {parts_text}."
-    gains = search.gains
-    lost = sorted(set(telling.tolist()) - kept_numbers, key=lambda k: -gains[k])
-    verb = "tells" if len(telling) == 1 else "tell"
-    owner_text = "its" if len(telling) == 1 else "their"
-    text += f" <b>{len(telling):,}</b> {verb} more about the class than {owner_text} {parts_text}"
-    if not lost:
-        return f"{text}; {'it is' if len(telling) == 1 else 'all of them are'} kept."
-    best_missed = lost[0]
-    scored_numbers = set(search.numbers(last_level.tuples).tolist())
-    reason = "was discarded" if best_missed in scored_numbers else "was never looked at, since no part of it was kept"
-    name = safe(search.name(search.all_tuples()[best_missed]), 80)
-    lost_text = (
-        "it is lost" if len(telling) == 1 else f"{len(lost):,} of these {'is' if len(lost) == 1 else 'are'} lost"
+        n_columns = (
+            min(search.order, n_done + 1) if search.current_level is None else search.current_level.tuples.shape[1]
+        )
+        activity_text = "Scoring" if search.current_level is not None else "Looking at"
+        return Verdict(f"{activity_text} {search.total(n_columns):,} {tuples_text(n_columns)} …")
+    last_level = search.levels[-1]
+    n_kept, n_scored = len(last_level.kept_indices), len(last_level.tuples)
+    kept_text = f"{n_kept:,} of {n_all:,} {noun} {'is' if n_kept == 1 else 'are'} kept"
+    detail = "" if n_scored == n_all else f"{n_scored:,} {noun} were scored, and the best share of these is kept."
+    if search.is_significant is None or search.gains is None:
+        return Verdict(f"{kept_text}.", detail)
+    verb_one, verb_many, meaning = _INFORMATIVE[min(search.order, 3)]
+    informative, kept_numbers = (
+        np.flatnonzero(search.is_significant),
+        search.numbers(last_level.tuples[last_level.kept_indices]),
     )
-    return f"{text}; {lost_text}: <b>{name}</b> {reason}."
+    n_informative = len(informative)
+    lost = np.setdiff1d(informative, kept_numbers)
+    if not n_informative:
+        return Verdict(f"{kept_text}; none {verb_one}.", f"{meaning} {detail}".strip())
+    if not len(lost) and n_informative == 1:
+        name = search.name(search.all_tuples()[informative[0]])
+        short_text = f"{kept_text}, with the only one that {verb_one}."
+        headline = first_headline(f"{kept_text}; only {name} {verb_one}.", short_text)
+    elif not len(lost):
+        headline = f"{kept_text}, with all {n_informative:,} that {verb_many}."
+    else:
+        best_lost = lost[np.argmax(search.gains[lost])]
+        was_scored = best_lost in search.numbers(last_level.tuples)
+        reason = "was discarded" if was_scored else "was never scored, since none of its parts was kept"
+        detail = f"{search.name(search.all_tuples()[best_lost])} {reason}. {detail}"
+        lost_text = f"{len(lost):,} of {n_informative:,} that {verb_many} {'is' if len(lost) == 1 else 'are'} lost"
+        headline = f"{kept_text}; {f'the only one that {verb_one} is lost' if n_informative == 1 else lost_text}."
+    return Verdict(headline, f"{meaning} {detail}".strip())
 
 
-def sentence_html(study: TupleStudy, verdict: TupleVerdict, lines: pd.DataFrame) -> str:
+# What an informative tuple of 1, 2 or more columns does: "it ...", "they ...", and what that means.
+_INFORMATIVE = {
+    1: ("is informative", "are informative", "A column is informative if it tells about the class beyond chance."),
+    2: ("beats its columns", "beat their columns",
+        "A pair beats its columns if it tells more about the class than both do apart."),
+    3: ("beats its parts", "beat their parts",
+        "A tuple beats its parts if it tells more about the class than they do apart."),
+}  # fmt: skip
+
+
+def page_verdict(study: TupleStudy, verdict: TupleVerdict, lines: pd.DataFrame) -> Verdict:
     """Return the verdict, or before the run what Run will compute."""
-    if study.phase == "waiting":
-        n_folds = len({task.split for task in study.tasks})
-        spec = json.loads(study.spec)
-        work_text = f"{len(study.recipes)} models, each on {n_folds} test folds of {study.dataset.n_rows:,} rows"
-        shares_text = f"{min(spec['keeps']):.0%} to {max(spec['keeps']):.0%} of the tuples kept"
-        return f"<span class='quiet'>Press Run: {work_text}, with {shares_text}.</span>"
-    return folds_html(study, verdict.sentence, lines) + notes_html(verdict.notes)
+    if study.phase != "waiting":
+        return folds_verdict(study, verdict, lines)
+    n_folds, keeps = len({task.split for task in study.tasks}), json.loads(study.spec)["keeps"]
+    return Verdict(
+        f"Press Run: {len(study.recipes)} models on {n_folds} folds of {study.dataset.n_rows:,} rows.",
+        f"They keep {100 * min(keeps):g} to {100 * max(keeps):g} % of the tuples: how many are needed on test rows?",
+    )
 
 
 _HEADS = ("n", "kept", "folds", "log loss", "± <abbr title='standard error'>se</abbr>", "error rate", "parameters",

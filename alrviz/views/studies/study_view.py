@@ -111,21 +111,23 @@ def progress_words(study: "Study") -> str:
     return " · ".join([*texts, server_text] if server_text else texts)
 
 
-def folds_html(study: "Study", verdict: str, lines: Any) -> str:
-    """Return the verdict of a study of test folds, and while it runs the number of folds it is based on."""
-    verdict_html = safe(f"{verdict}.", 900).replace("n = ", "n&nbsp;=&nbsp;")
+def folds_verdict(study: "Study", verdict: Verdict, lines: Any) -> Verdict:
+    """Return the verdict of a study of test folds; while it runs, its detail begins with the number of folds so far.
+
+    lines: the study's summary.
+    """
     if study.phase == "done":
-        return verdict_html if verdict_html.startswith("n&nbsp;") else verdict_html[:1].upper() + verdict_html[1:]
+        return verdict
     n_folds, n_complete = len({task.split for task in study.tasks}), int(lines.folds.iloc[0]) if len(lines) else 0
     if n_complete < 2:
-        return f"<span class='quiet'>{n_complete} of {n_folds} folds: a sentence needs two.</span>"
-    return f"<span class='quiet'>After {n_complete} of {n_folds} folds:</span> {verdict_html}"
+        return Verdict(f"{n_complete} of {n_folds} folds are complete; a verdict needs two.")
+    return Verdict(verdict.headline, f"So far, after {n_complete} of {n_folds} folds. {verdict.detail}")
 
 
 def notes_html(notes: Sequence[str]) -> str:
-    """Return the assumptions of a verdict as a grey line."""
+    """Return what qualifies a verdict, as a paragraph in small type."""
     sentences = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in map(for_page, notes))
-    return f"<div class='quiet' style='font-size:15px'>{sentences}</div>" if sentences else ""
+    return f"<p class='detail'>{sentences}</p>" if sentences else ""
 
 
 class StudyView(NotebookViewer):

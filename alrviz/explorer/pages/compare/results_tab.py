@@ -80,7 +80,7 @@ class ResultsTab(Tab):
     def _show_methods(self) -> None:
         methods = [name for name in self.methods.value or () if self.results and name in self.results.methods]
         self.card.visible = bool(methods)
-        selection = self.results.of(methods) if self.results is not None and methods else None
+        selection = self.results.select_methods(methods) if self.results is not None and methods else None
         self.study_view.watch(cast("Any", selection))
 
     def pump(self) -> bool:

@@ -70,7 +70,7 @@ class InteractionsSpec(StudySpec):
         "refits": Menu("Refits", 96, {name: name for name in REFITS}),
     }
     print_code = """study.run()
-print(study.interactions.sentence())
+print(study.interactions.verdict())
 print(study.importance())
 """
 

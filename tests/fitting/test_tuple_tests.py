@@ -10,9 +10,9 @@ from scipy.stats import binom
 import alrviz
 from alrviz.data.encoded import Encoded
 from alrviz.errors import RecipeError, Stopped
+from alrviz.fitting.tuple_tests import TupleCounts, associations, lacking
 from alrviz.kernels import effects as kernels
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.effects.missing_interactions import TupleCounts, associations, lacking
 
 
 def table(seed, n, levels, classes, strength=0.0, order=2):
@@ -27,7 +27,7 @@ def table(seed, n, levels, classes, strength=0.0, order=2):
 
 
 def _tested(encoded, order=2, alpha=0.01):
-    run = alrviz.Run.of(encoded, alrviz.Recipe("lr", order=order - 1, alpha=alpha, max_iter=60), n_jobs=1)
+    run = alrviz.Run.on_encoded(encoded, alrviz.Recipe("lr", order=order - 1, alpha=alpha, max_iter=60), n_jobs=1)
     for _ in run.steps():
         pass
     every = list(combinations(range(encoded.n_columns), order))
@@ -92,7 +92,9 @@ def test_fitted_margins_are_those_of_a_logistic_regression():
     pair = Encoded(encoded.codes[:2], encoded.y, encoded.weights, encoded.levels[:2], encoded.classes, ("0", "1"))
     losses = []
     for order in (1, 2):
-        run = alrviz.Run.of(pair, alrviz.Recipe("lr", order=order, alpha=0.0, max_iter=300, tol=1e-12), n_jobs=1)
+        run = alrviz.Run.on_encoded(
+            pair, alrviz.Recipe("lr", order=order, alpha=0.0, max_iter=300, tol=1e-12), n_jobs=1
+        )
         for step in run.steps():
             last = step.nll
         losses.append(last)
@@ -116,7 +118,7 @@ def test_interactions_name_what_is_lacking():
 @pytest.mark.parametrize("rows", [12, 40, 4000])
 def test_degrees_of_freedom_are_cells_less_the_rank_of_their_slices(levels, rows):
     encoded, every = table(rows, rows, levels, 3), tuple(range(len(levels)))
-    counted = TupleCounts.of(encoded, [every], 1, NEVER)
+    counted = TupleCounts.from_rows(encoded, [every], 1, NEVER)
     begin, end = counted.index.begin[counted.tuples[0]], counted.index.begin[counted.tuples[0] + 1]
     looked = np.random.default_rng(rows).random((len(counted.index.local), 3)) < 0.7
     ranks = []
@@ -138,7 +140,7 @@ def test_triples_of_which_few_cells_are_filled_are_not_silenced():
 
 
 def test_degrees_of_freedom_stop_and_hold_no_more_than_they_may():
-    counted = TupleCounts.of(table(0, 3_000, (12, 12), 2), [(0, 1)], 1, NEVER)
+    counted = TupleCounts.from_rows(table(0, 3_000, (12, 12), 2), [(0, 1)], 1, NEVER)
     looked = np.ones(counted.tables.counts.shape, bool)
     token = StopToken()
     token.stop()
