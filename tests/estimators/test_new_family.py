@@ -169,7 +169,7 @@ def test_a_classifier_has_its_familys_parameters_and_defaults_and_describes_them
     assert {parameter.kind for parameter in signature.values()} == {inspect.Parameter.KEYWORD_ONLY}
     own = {"categorical_features", "n_jobs", "max_memory"}
     own |= {"discretize", "n_bins"} if not family.takes_numbers else set()
-    own |= {"random_state"} if "start" in family.params or Recipe(family.name).draws else set()
+    own |= {"random_state"} if "start" in family.params or Recipe(family.name).is_random else set()
     own |= {"verbose"} if family.has_steps else set()
     assert set(signature) == set(family.params) - ALIASES.get(cls, set()) | own
     for name, param in {**family.params, **ENCODING}.items():

@@ -143,7 +143,7 @@ def test_the_last_trial_of_an_order_is_followed_closer_where_rows_are_many(monke
     np.testing.assert_array_equal(last.log_values, before.log_values)
     run = alrviz.Run(data, alrviz.Recipe("hlr", order="auto", alpha="auto", holdout=0.0))
     run.advance()
-    *earlier, closer = (line for line in run.tried if line["order"] == 2)
+    *earlier, closer = (line for line in run.trials if line["order"] == 2)
     assert [line["log_loss"] != closer["log_loss"] for line in earlier if line["alpha_2"] == closer["alpha_2"]] == [
         True
     ]
@@ -184,7 +184,7 @@ def test_a_fold_starts_from_the_weights_of_another(monkeypatch, recipe):
     _, _, (first, second, _) = tuning(data, **{"family": "hlr", "order": 2, **recipe})
     alpha = np.array([1.0, 3.0])
     first.evaluate(alpha, NEVER)
-    (w,) = first.ends.values()
+    (w,) = first.final_weights.values()
     np.testing.assert_allclose(first.objective.weights_near(first.objective.model(w)), w, atol=1e-9)
     models = [first.objective.model(w), second.objective.model(second.objective.weights_near(first.objective.model(w)))]
     phi = [
@@ -202,7 +202,7 @@ def test_a_fold_starts_from_the_weights_of_another(monkeypatch, recipe):
         for cell, row in phi[1].items():
             np.testing.assert_allclose(row, phi[0].get(cell, np.zeros(3)), atol=1e-9)
     cold = second.evaluate(alpha, NEVER)[1]
-    second.ends.clear()
+    second.final_weights.clear()
     second.start_from(first, alpha)
     assert second.evaluate(alpha, NEVER)[1] < cold
 

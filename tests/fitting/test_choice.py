@@ -99,11 +99,11 @@ def test_an_estimate_knows_the_solver_and_refuses_only_what_no_solver_fits():
     full = estimate_levels(*shape, recipe, max_memory=2**40)
     vector = 8 * (full.cells_seen + 1) * 3
     less = estimate_levels(*shape, recipe, max_memory=full.cost.bytes - 1)
-    assert (less.choice.solver, less.choice.memory, less.refused) == ("lbfgs", 9, "")
+    assert (less.choice.solver, less.choice.memory, less.refusal) == ("lbfgs", 9, "")
     assert full.cost.bytes - less.cost.bytes == pytest.approx(vector, abs=2)
     least = estimate_levels(*shape, recipe, max_memory=full.cost.bytes - 8 * vector)
-    assert (least.choice.solver, least.refused) == ("cg", "")
-    assert estimate_levels(*shape, recipe, max_memory=full.cost.bytes - 9 * vector).refused
+    assert (least.choice.solver, least.refusal) == ("cg", "")
+    assert estimate_levels(*shape, recipe, max_memory=full.cost.bytes - 9 * vector).refusal
 
 
 def test_a_run_says_which_solver_it_took_and_why(monkeypatch):

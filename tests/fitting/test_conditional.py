@@ -20,15 +20,15 @@ from alrviz.fitting.objectives.conditional import conditional_objective
 from alrviz.fitting.prepare import TrainingData, prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
-from alrviz.fitting.solvers.cg_brent import BrentGradients, lowest
+from alrviz.fitting.solvers.cg_brent import BrentGradients, lowest_step
 from alrviz.fitting.solvers.cross_tuned import FOLDS, PATIENCE_ITERATIONS
 from alrviz.models.linear import log_softmax
-from alrviz.models.structures import Structure, naive
+from alrviz.models.structures import Structure, naive_structure
 from alrviz.passes.vectors import dot
 from tests.fitting.tables import table
 
 STRUCTURES = {
-    "naive": naive(4),
+    "naive": naive_structure(4),
     "tree": Structure(((), (0,), (0,), (2,)), (0, 1, 2, 3)),
     "two parents": Structure(((2,), (0, 2), (), (1, 0)), (2, 0, 1, 3)),
 }
@@ -235,14 +235,14 @@ def test_the_printed_sign_loses_what_conjugate_directions_gain():
     ],
 )
 def test_a_line_is_searched_to_its_lowest_place(value, guess, place):
-    t, trials = lowest(value, value(0.0), guess)
+    t, trials = lowest_step(value, value(0.0), guess)
     assert t == pytest.approx(place, rel=0.05)
     assert 0 < trials < 35
 
 
 def test_a_line_that_falls_for_ever_or_never_ends_too():
-    assert lowest(lambda t: t, 0.0, 1.0) == (0.0, 12)
-    t, trials = lowest(lambda t: np.exp(-t), 1.0, 1.0)
+    assert lowest_step(lambda t: t, 0.0, 1.0) == (0.0, 12)
+    t, trials = lowest_step(lambda t: np.exp(-t), 1.0, 1.0)
     assert t > 1e3
     assert trials < 20
 
@@ -351,10 +351,10 @@ def test_the_estimate_counts_possible_cells(structure, cells):
     encoded = table(50, (3, 4, 2, 5))
     known = estimate(Recipe("elr", structure=structure), TableShape(encoded))
     assert known.cost.parameters == 3 * (1 + cells)
-    assert (known.choice.solver, known.refused) == ("cg", "")
+    assert (known.choice.solver, known.refusal) == ("cg", "")
     small = estimate(Recipe("elr", structure=structure), TableShape(encoded), 1000)
-    assert "1 MiB" not in small.refused
-    assert "MiB may be used" in small.refused
+    assert "1 MiB" not in small.refusal
+    assert "MiB may be used" in small.refusal
     with pytest.raises(MemoryLimitError, match="MiB may be used"):
         list(Run.on_encoded(encoded, Recipe("elr", structure=structure), max_memory=1000).steps())
 

@@ -92,9 +92,9 @@ def test_what_no_bandwidth_changes_is_computed_once(mode, overlap, monkeypatch):
     encoded = mixed(200, 3, overlap=overlap)
     kept = drain(density_run(encoded, bandwidth=mode, max_iter=15))
     few = len(counted)
-    fill = of_density.DensityFeatures._fill
+    fill = of_density.DensityFeatures._compute_features
     monkeypatch.setattr(
-        of_density.DensityFeatures, "_fill", lambda self, *given: fill(self, *given[:-2], None, given[-1])
+        of_density.DensityFeatures, "_compute_features", lambda self, *given: fill(self, *given[:-2], None, given[-1])
     )
     anew = drain(density_run(encoded, bandwidth=mode, max_iter=15))
     assert same_steps(kept.trace, anew.trace)
@@ -260,10 +260,10 @@ def test_names_and_paper_mode():
         "bandwidth": "paper", "validation_fraction": 0.2, "alpha": 0.0, "center": 0, "start": "zero", "smoothing": 1.0,
         "class_weight": None, "max_iter": 0, "tol": 0,
     }  # fmt: skip
-    assert paper.paper
+    assert paper.is_paper_fit
     assert paper_mode(Recipe("dlr", bandwidth="silverman")).params["bandwidth"] == "silverman"
-    assert not Recipe("dlr", bandwidth="loo", alpha=0).paper
-    assert [Recipe("dlr", bandwidth=mode).draws for mode in MODES] == [False, False, True, True]
+    assert not Recipe("dlr", bandwidth="loo", alpha=0).is_paper_fit
+    assert [Recipe("dlr", bandwidth=mode).is_random for mode in MODES] == [False, False, True, True]
     with pytest.raises(RecipeError, match=r"bandwidth='silvermann' is not known.*did you mean 'silverman'"):
         Recipe("dlr", bandwidth="silvermann")
     with pytest.raises(RecipeError, match=r"dlr has no parameter 'order'"):

@@ -36,7 +36,7 @@ SOLVERS = ("adagrad", "averaged", "tron", "lbfgs")
 
 def whole_objective(codes, y, family="alr", order=2, **params) -> LinearObjective:
     prepared = in_memory(codes, y)
-    covered = prepared.covered(order)
+    covered = prepared.covered_rows(order)
     of = {"alpha": 0.7, "penalty": "w", "center": 1 if family == "alr" else 0, **params}
     return LinearObjective(covered.rows, covered.cover, parameterise(family, prepared.tables(order, 1.0)), **of)
 
@@ -122,7 +122,7 @@ def test_a_step_where_the_guess_is_right_is_one_pass():
     params = {"solver": "tron", "alpha": 1.0, "penalty": "w", "center": 0, "scale": "theta", "unseen": "neutral"}
     of = {"missing": "level", "start": "zero", "share": "cell-class", "memory": 10, "max_iter": 5, "tol": 0.0}
     sample = TrainValidationChunk(part, part)
-    fit = assemble_stream(counted(codes, y, 1, "dense"), sample, sample, {**params, **of}, spent=3.0)
+    fit = assemble_stream(counted(codes, y, 1, "dense"), sample, sample, {**params, **of}, passes_before=3.0)
     states = [fit.solver.init(fit.objective, fit.w0 + 0.1)]
     for _ in range(2):
         states.append(fit.solver.advance(fit.objective, states[-1]))

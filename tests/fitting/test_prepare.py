@@ -123,10 +123,10 @@ def test_runs_on_other_numbers_of_threads_share_them_and_keep_to_theirs(counts, 
     assert counts == {"fit": 1, "count": 1}
     assert one._fit.objective.rows.n_jobs == 1
     prepared = prepare(dataset, Recipe("lr"))
-    assert prepared.n_jobs == prepared.covered(2).rows.n_jobs == prepared.covered(2).heldout.n_jobs == 4
-    alone = prepared.with_jobs(1).covered(2)
+    assert prepared.n_jobs == prepared.covered_rows(2).rows.n_jobs == prepared.covered_rows(2).heldout.n_jobs == 4
+    alone = prepared.with_jobs(1).covered_rows(2)
     assert alone.rows.n_jobs == alone.heldout.n_jobs == 1
-    assert alone.rows.keys is prepared.covered(2).rows.keys
+    assert alone.rows.keys is prepared.covered_rows(2).rows.keys
 
 
 def test_what_is_kept_is_bounded_and_goes_with_its_data_set(counts):

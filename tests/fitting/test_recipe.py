@@ -146,18 +146,18 @@ def test_paper_mode_is_what_the_papers_ran(family):
     for name, value in recipe.params.items():
         assert paper.params[name] == expected.get(name, value), name
     assert (paper.seed, paper.discretize, paper.holdout) == (recipe.seed, recipe.discretize, recipe.holdout)
-    assert paper.paper
+    assert paper.is_paper_fit
     assert paper_mode(paper) == paper
-    assert Recipe.from_json(paper.to_json()).paper
+    assert Recipe.from_json(paper.to_json()).is_paper_fit
     for name, value in {"alpha": 1, "memory": 6, "solver": "lbfgs", "unseen": "neutral", "tol": 1e-9,
                         "bounds": (0, 1), "class_weight": "balanced"}.items():  # fmt: skip
-        assert not paper.replace(**{name: value}).paper
-    assert not paper_mode(Recipe("alr")).replace(share="cell").paper
+        assert not paper.replace(**{name: value}).is_paper_fit
+    assert not paper_mode(Recipe("alr")).replace(share="cell").is_paper_fit
     assert paper_mode(Recipe("alr", bounds=(0, 1))) == paper_mode(Recipe("alr"))
 
 
 def test_paper_mode_where_nothing_is_fitted_and_where_it_cannot_be():
-    assert not Recipe("anje").paper
+    assert not Recipe("anje").is_paper_fit
     assert paper_mode(Recipe("anje")) == Recipe("anje", unseen="m-estimate")
     with pytest.raises(RecipeError, match=r"solver='lbfgsb' .*scale='diagonal-adaptive'"):
         paper_mode(Recipe("lr", scale="diagonal-adaptive"))

@@ -92,7 +92,7 @@ def test_two_who_ask_for_steps_take_turns():
 def test_a_replay_keeps_the_limit_on_memory():
     encoded = table()
     run = drain(Run.on_encoded(encoded, Recipe("lr", order=1, max_iter=2), max_memory=10**9))
-    assert run.replay(1).estimate.allowed == 10**9
+    assert run.replay(1).estimate.max_bytes == 10**9
 
 
 def test_threads_change_nothing():
@@ -251,7 +251,7 @@ def test_a_model_too_large_is_refused_before_it_is_counted(monkeypatch):
     with pytest.raises(MemoryLimitError, match=r"order 2 needs about .* MiB here and 0 MiB may be used"):
         run.advance()
     assert run.outcome.code == "failed"
-    assert run.estimate.refused == run.outcome.sentence
+    assert run.estimate.refusal == run.outcome.sentence
 
 
 @pytest.mark.parametrize("family", ["lr", "alr", "anje"])

@@ -203,13 +203,13 @@ def test_whoever_waits_for_a_closed_helper_is_told(iterates):
 def test_a_stop_just_before_the_solver_is_asked_is_a_stop(monkeypatch):
     run = run_of(table(150), "alr", alpha=0.1, solver="lbfgsb")
     run.advance()
-    following = run._next
+    following = run._next_step
 
     def overtaken():
         run.stop()
         return following()
 
-    monkeypatch.setattr(run, "_next", overtaken)
+    monkeypatch.setattr(run, "_next_step", overtaken)
     assert run.advance() is None
     assert run.outcome.code == "stopped"
     assert len(run.trace) == 1

@@ -97,7 +97,7 @@ def test_value_and_gradient_are_those_of_the_fit_in_memory(cells, family, penalt
     codes, y = rows()
     streamed, prepared = counted(codes, y, 2, cells), in_memory(codes, y)
     own = objective(streamed, family, codes, y, penalty=penalty)
-    covered = prepared.covered(2)
+    covered = prepared.covered_rows(2)
     of = parameterise(family, prepared.tables(2, 1.0))
     whole = LinearObjective(
         covered.rows, covered.cover, of, alpha=0.7, penalty=penalty, center=1 if family == "alr" else 0

@@ -74,7 +74,7 @@ def test_scores_by_blocks_are_those_of_single_cells(order):
     data = alrviz.load_demo("tic-tac-toe")
     run = alrviz.Run(data, alrviz.Recipe("halr", order=order, max_iter=5))
     list(run.steps())
-    covered = run._prepared.covered(AllOrders(order))
+    covered = run._prepared.covered_rows(AllOrders(order))
     encoded, z = run.encoded, run.objective.scores(run.state.point.w, covered.heldout)
     assert run.trace[-1].nll == pytest.approx(
         -run.model.scores(encoded.codes)[np.arange(encoded.n_rows), encoded.y].sum()

@@ -72,11 +72,11 @@ def test_over_passes_cells_and_scores_are_those_in_memory(tmp_path, params):
     for one, other in zip(of_stream, of_whole, strict=True):
         np.testing.assert_array_equal(one.tuples, other.tuples)
         np.testing.assert_array_equal(one.codes, other.codes)
-        np.testing.assert_array_equal(one.kept, other.kept)
+        np.testing.assert_array_equal(one.kept_indices, other.kept_indices)
         np.testing.assert_allclose(one.scores, other.scores, rtol=1e-12, atol=1e-15)
     run = alrviz.Run(stream, alrviz.Recipe("hsalr", **params))
     run.advance()
-    assert run.estimate.cells_seen == len(of_whole[-1].kept)
+    assert run.estimate.cells_seen == len(of_whole[-1].kept_indices)
 
 
 def test_of_exclusive_or_its_four_cells_are_kept_and_what_is_not_kept_adds_nothing(tmp_path):

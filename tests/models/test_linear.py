@@ -100,13 +100,13 @@ def test_a_fit_hands_its_cover_on(monkeypatch):
     monkeypatch.setattr(linear, "_MIN_TABLE_LOOKUPS", 0)
     monkeypatch.setattr(linear, "plan_cover", None)
     np.testing.assert_allclose(model.scores(encoded.codes), plain, rtol=1e-12)
-    assert model._table.n_rows > 0
+    assert model._score_table.n_rows > 0
 
 
 def test_a_pickle_leaves_the_table_of_look_ups_behind():
     model, codes = make()
     scores = model.scores(codes, 1)
-    assert "_lookup" in model.__dict__
+    assert "_index_and_cells" in model.__dict__
     again = pickle.loads(pickle.dumps(model))
     assert set(again.__dict__) == {"space", "seen_cells", "phi", "bias", "unseen", "blocks"}
     assert np.array_equal(again.scores(codes, 1), scores)

@@ -10,7 +10,7 @@ from alrviz.models import marginals, networks
 from alrviz.models.conditional import ConditionalTables
 from alrviz.models.marginals import Parts
 from alrviz.models.networks import count_network
-from alrviz.models.structures import Structure, naive
+from alrviz.models.structures import Structure, naive_structure
 from tests.fitting.tables import counted, table
 from tests.oracles.networks import naive_marginal
 
@@ -56,7 +56,7 @@ def test_scores_are_sums_over_all_completions(structure, rows):
 
 
 def test_rows_without_gaps_and_naive_bayes_are_scored_as_ever():
-    for structure, gaps in ((TREES["forest"], 0.0), (naive(6), 0.4)):
+    for structure, gaps in ((TREES["forest"], 0.0), (naive_structure(6), 0.4)):
         model = network(structure)
         codes = rows_with_gaps(model, gaps=gaps)
         np.testing.assert_array_equal(model.scores(codes), replace(model, sums_missing=False).scores(codes))

@@ -35,7 +35,7 @@ def check(plan, space):
         assert len(set(block.columns.tolist())) == len(block.columns)
         assert set(space.tuples[block.tuples].ravel().tolist()) <= set(block.columns.tolist())
         assert (block.columns.dtype, block.tuples.dtype) == (np.int32, np.int64)
-        inside = [block.direct, *(inner.tuples for inner in block.inner)]
+        inside = [block.direct_tuples, *(inner.tuples for inner in block.inner)]
         assert sorted(np.concatenate(inside).tolist()) == sorted(block.tuples.tolist())
         for inner in block.inner:
             assert set(inner.columns.tolist()) <= set(block.columns.tolist())
@@ -157,7 +157,7 @@ def test_planning_hears_a_stop_before_every_block():
     encoded = table(500, (20, 30, 20, 25), 2)
     space, codes = CellSpace(encoded.levels, 2), kernel_codes(encoded)
     blocks = [
-        len(module._greedy(codes.astype(np.int32), space, 500, worth, module.NEVER).plan.blocks)
+        len(module._greedy_plan(codes.astype(np.int32), space, 500, worth, module.NEVER).plan.blocks)
         for worth in module._TUPLE_VALUES
     ]
 

@@ -208,7 +208,7 @@ def test_selecting_is_told_by_whatever_counts():
     assert first == 1
     kept = top_scores(mutual_information(Told().tables(1)), 0.5).tolist()
     assert second == tuple(extend_tuples([(j,) for j in kept], 4, False))
-    assert singles.kept.tolist() == kept
+    assert singles.kept_indices.tolist() == kept
     assert [tuple(t) for t in pairs.tuples.tolist()] == list(second)
 
 
@@ -217,7 +217,7 @@ def test_a_run_tells_its_levels_as_they_come():
     assert run.levels == ()
     run.advance()
     assert [level.tuples.shape[1] for level in run.levels] == [1, 2, 3]
-    assert run.levels[-1].chosen == tuple(map(tuple, run.model.space.tuples.tolist()))
+    assert run.levels[-1].kept_tuples == tuple(map(tuple, run.model.space.tuples.tolist()))
 
 
 @pytest.mark.parametrize("selection", ["gain", "cv"])

@@ -56,7 +56,7 @@ def test_a_place_holds_what_the_model_says_there():
     model = LogisticRegression().fit(X, y)
     maps = list(decision_map(model, X, y))
     assert [surface.values.shape for surface in maps] == [(20, 20, 2), (60, 60, 2), (140, 140, 2)]
-    assert [surface.fine for surface in maps] == [False, False, True]
+    assert [surface.is_last for surface in maps] == [False, False, True]
     for surface in maps:
         u = surface.across.centres(surface.values.shape[1])
         v = surface.up.centres(surface.values.shape[0])

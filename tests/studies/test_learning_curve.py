@@ -8,7 +8,7 @@ from alrviz.data.read import read_table
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core import learning_curve_task
-from alrviz.studies.core.learning_curve_task import ETAS, _means
+from alrviz.studies.core.learning_curve_task import ETAS, _window_means
 from alrviz.studies.protocols.learning_curve import learning_curve
 
 
@@ -18,7 +18,7 @@ def row_by_row(family, order, solver="sgd"):
 
 def test_points_are_means_over_the_last_rows_by_hand():
     values = np.arange(1.0, 11.0)
-    assert _means(values, np.array([1, 4, 10]), np.array([1, 3, 3])).tolist() == [1.0, 3.0, 9.0]
+    assert _window_means(values, np.array([1, 4, 10]), np.array([1, 3, 3])).tolist() == [1.0, 3.0, 9.0]
 
 
 def test_on_parity_the_orders_cross():

@@ -395,7 +395,7 @@ def test_a_study_whose_price_is_not_known_runs_verbosely_all_the_same(make, caps
 def test_an_estimate_keeps_to_the_studys_memory_and_workers_and_no_time_is_left_at_the_end():
     data = alrviz.load_demo("led", 300)
     tight = alrviz.compare([data], [Recipe("lr", order=2)], max_memory=200_000, n_jobs=1).estimate()
-    assert all(one.refused for one in tight.fits)
+    assert all(one.refusal for one in tight.fits)
     assert alrviz.compare([data], [Recipe("lr", order=1)], n_jobs=-1).estimate().n_jobs == min(resolve_jobs(-1), 50)
     done = alrviz.choose_order(data, orders=(0, 1), repeats=1, n_jobs=1).run().progress
     assert "left" not in str(done)

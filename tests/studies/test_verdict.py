@@ -9,7 +9,7 @@ import pytest
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.race import verdict as verdict_module
-from alrviz.studies.race.milestones import RacerSummary, milestones, paired
+from alrviz.studies.race.milestones import RacerSummary, milestones, paired_difference
 from alrviz.studies.race.verdict import objective_key
 from tests.headlines import check_headline
 
@@ -397,12 +397,12 @@ def test_an_objective_with_a_penalty_is_called_penalised():
 
 def test_paired_difference_against_a_hand_calculation():
     a, b = np.array([1.0, 2, 4]), np.array([1.0, 1, 1])
-    gap = paired(a, b)
+    gap = paired_difference(a, b)
     assert gap.mean == pytest.approx(4 / 3)
     assert gap.error == pytest.approx(np.sqrt((16 + 1 + 25) / 9 / 2 / 3))
-    assert np.isnan(paired(a[:1], b[:1]).error)
-    assert paired(a, a).tie
-    assert not paired(a + 1, a).tie
+    assert np.isnan(paired_difference(a[:1], b[:1]).error)
+    assert paired_difference(a, a).tie
+    assert not paired_difference(a + 1, a).tie
 
 
 def test_while_it_runs_the_headline_says_who_leads_and_the_detail_by_how_much():

@@ -96,7 +96,7 @@ def test_a_cell_under_way_here_is_given_the_token(monkeypatch):
     given, stop = [], StopToken()
     monkeypatch.setattr(workers, "compute", lambda task, table, token: given.append(token))
     study = small(RECIPES[:1], rounds=1)
-    list(workers.computed(list(enumerate(study.tasks)), study.datasets, n_jobs=1, stop=stop))
+    list(workers.compute_tasks(list(enumerate(study.tasks)), study.datasets, n_jobs=1, stop=stop))
     assert given == [stop] * 2
 
 
@@ -106,7 +106,7 @@ def test_this_process_computes_until_another_has_done_a_task(monkeypatch):
     monkeypatch.setattr(workers, "compute", lambda task, table, token: here)
     monkeypatch.setattr(workers._Process, "compute", lambda self, task: shown.wait(60) and there)
     study, found = small(RECIPES[:1], rounds=10), []
-    for _, result in workers.computed(list(enumerate(study.tasks)), study.datasets, n_jobs=2, stop=StopToken()):
+    for _, result in workers.compute_tasks(list(enumerate(study.tasks)), study.datasets, n_jobs=2, stop=StopToken()):
         found.append(result)
         shown.set()
     assert found[0] is here

@@ -184,7 +184,7 @@ def _drawn_html(frame: "DlrFrame", recipe: Recipe) -> str:
     loss = loss_words(recipe.params["bandwidth"], fit.nll)
     return (
         f"<p><b>dlr</b> <span class='quiet'>on the drawn points, without test rows:</span> {loss} per point, "
-        f"bandwidths {', '.join(bandwidths)}<span class='quiet'>{'' if fit.settled else ' &hellip;'}</span>"
+        f"bandwidths {', '.join(bandwidths)}<span class='quiet'>{'' if fit.is_finished else ' &hellip;'}</span>"
         f"{few_rows_html(fit.encoded, 'point')}</p>"
     )
 
