@@ -146,5 +146,5 @@ def test_codes_and_keys_are_made_ready_by_the_width_of_each(monkeypatch):
     many = table(70_000, (300, 300), 3, dtype=np.uint16)
     many.codes[:] = np.divmod(np.arange(70_000), 300)
     wide_keys = drain(run_of(many, order=2, max_iter=0, solver="sgd"))
-    assert asked == [("codes", False), ("nll", True), ("single", True)]
+    assert asked == [("codes", False), ("nll", True), ("single_rows", True)]
     assert wide_keys.compile_seconds == 7.0

@@ -279,7 +279,7 @@ def test_two_readers_see_the_same_rows(monkeypatch):
 def test_a_stopped_sitting_changes_nothing_of_the_next(monkeypatch):
     """Its thread is at a task while the study is stopped and started again, then ends with an error."""
     at_it, goes_on, sittings = threading.Event(), threading.Event(), []
-    original = study_module.computed
+    original = study_module.compute_tasks
 
     def computed(*args, **options):
         sittings.append(options["stop"])
@@ -289,7 +289,7 @@ def test_a_stopped_sitting_changes_nothing_of_the_next(monkeypatch):
             raise OSError("too late")
         yield from original(*args, **options)
 
-    monkeypatch.setattr(study_module, "computed", computed)
+    monkeypatch.setattr(study_module, "compute_tasks", computed)
     study = small()
     study.start()
     first = study._job
