@@ -122,7 +122,7 @@ def test_after_warm_no_kernel_of_densities_is_compiled(mode, n_classes, votes, r
     assert signatures() == ready
 
 
-def test_what_may_only_be_read_is_not_compiled_for(ready):
+def test_read_only_arrays_are_copied_before_compiled_calls(ready):
     """Arrays out of a memory map, as joblib makes of a model's."""
     encoded = table(60, (3, 2, 4))
     model = drain(run_of(encoded, order=2, max_iter=2)).model

@@ -319,7 +319,7 @@ def test_progress_may_be_asked_while_cells_come():
     assert study._seconds[0] == 5.0
 
 
-def test_what_failed_is_not_forgotten_while_the_study_runs(monkeypatch):
+def test_redo_raises_while_the_study_runs(monkeypatch):
     monkeypatch.setattr(workers, "compute", lambda *_: failure("lost"))
     study = small()
     rows = study.rows()
@@ -347,7 +347,7 @@ def test_a_frame_survives_what_is_forgotten_meanwhile(monkeypatch):
         ({"rounds": 0}, "at least 1 repeat"),
     ],
 )
-def test_what_is_no_study(change, complaint):
+def test_invalid_study_settings_raise(change, complaint):
     with pytest.raises(RecipeError, match=complaint):
         small(**change)
 
