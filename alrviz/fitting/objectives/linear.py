@@ -88,8 +88,8 @@ class CellWeights:
         return self.parameterisation.weights_at(np.concatenate([model.phi, model.bias[None, :]]))
 
     def weights_near(self, model: LinearModel) -> Floats | None:
-        """Return the w whose phi is that of a model of other rows, 0 in cells that it lacks; None if columns have other
-        levels there.
+        """Return the w (S + 1, C) whose phi is that of a model of other rows, 0 in cells that it lacks; None if columns
+        have other levels there.
         """
         space, seen_cells = self._tables.space, self._tables.seen_cells
         if model.n_classes != self._tables.n_classes or not np.array_equal(model.space.levels, space.levels):
