@@ -93,7 +93,7 @@ class AlphaFold:
         return row_losses(objective, state.point.w, self.heldout), self._training_share * state.passes
 
     def start_from(self, other: "AlphaFold", value: Floats) -> None:
-        """Start at the end of the other fold's fit nearest to these alphas, in the cells that both have."""
+        """Start at the end of the other fold's fit nearest to these alphas (G,), in the cells that both have."""
         w = self.objective.weights_near(other.objective.model(other._nearest_end(value)))
         self.w = self.w if w is None else w
 
@@ -157,7 +157,7 @@ class RowFold:
         return log_norm - z[self.y, np.arange(len(self.y))], self._training_share * products
 
     def start_from(self, other: "RowFold", value: Floats) -> None:
-        """Start as before: numbers of the rows of another fold are of other rows."""
+        """Start as before, whatever the values (G,): numbers of another fold are of other rows."""
 
     def slopes(self) -> tuple[Floats, float]:
         """Return the slopes (G,) at the last alphas; see `SlopedFold`."""

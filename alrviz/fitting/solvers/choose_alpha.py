@@ -58,7 +58,7 @@ class SlopedFold(Fold, Protocol):
     """A fold with slopes by the logarithms of the values."""
 
     def start_from(self, other: Any, value: Floats) -> None:
-        """Start the first fit at the end of a fit of another fold of the same kind, the nearest to these values."""
+        """Start the first fit at the end of another fold's fit, the nearest to these values (G,)."""
 
     def slopes(self) -> tuple[Floats, float]:
         """Return the slopes (G,) of the sum of the losses at the values evaluated last, and the number of passes."""
