@@ -43,7 +43,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     ratios = Picture(
         draw=partial(_draw_ratios, dark=dark),
         x=(area.left, area.right), y=(area.bottom, area.top),
-        labels=("iteration", "bandwidth / Silverman's"),
+        labels=("iteration", "\N{MULTIPLICATION SIGN} Silverman's"),
         axes={"y_axis_type": "log"}, parts={"ticks": {"ticks": log_ticks(area.bottom, area.top)}}, key=picture_key,
         data={
             "ratios": {
@@ -63,7 +63,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     dashes = [STYLES.get(sample_name, "solid") for sample_name in path.losses]
     losses = Picture(
         draw=partial(_draw_losses, sample_names=list(path.losses), dark=dark),
-        x=(loss_area.left, loss_area.right), y=(loss_area.bottom, loss_area.top), labels=("iteration", "loss per row"),
+        x=(loss_area.left, loss_area.right), y=(loss_area.bottom, loss_area.top), labels=("iteration", "loss"),
         key=picture_key,
         data={"losses": {"xs": [x] * len(loss_curves), "ys": loss_curves, "what": list(path.losses), "dash": dashes}},
     )  # fmt: skip

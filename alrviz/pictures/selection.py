@@ -50,7 +50,9 @@ def _order(level: Level) -> NDArray[np.intp]:
 
 def _shown(search: Search) -> list[tuple[Level, bool]]:
     """The levels to be drawn, and whether each is complete."""
-    return [(level, True) for level in search.levels] + ([(search.coming, False)] if search.coming is not None else [])
+    return [(level, True) for level in search.levels] + (
+        [(search.current_level, False)] if search.current_level is not None else []
+    )
 
 
 class _Blocks:
@@ -138,7 +140,7 @@ def tuples(
     for depth, (level, complete) in enumerate(_shown(search)):
         by_rank, dot_size = _order(level)[:MAX_TUPLES_PER_LEVEL], blocks.sizes[depth]
         x, y = blocks.at(depth, np.arange(len(by_rank)))
-        is_kept, is_scored = np.isin(by_rank, level.kept), ~np.isnan(level.scores[by_rank])
+        is_kept, is_scored = np.isin(by_rank, level.kept_indices), ~np.isnan(level.scores[by_rank])
         if (n_drawn := min(totals[depth], MAX_TUPLES_PER_LEVEL)) > MAX_MARKS:
             states = np.zeros(n_drawn if complete and totals[depth] <= MAX_TUPLES_PER_LEVEL else len(by_rank), np.intp)
             states[: len(by_rank)] = 1 + is_scored + (is_scored & is_kept)
@@ -183,7 +185,7 @@ def tuples(
             edges += [(*place_by_tuple[part], *node_place) for part in smaller_tuples if part in place_by_tuple]
         place_by_tuple = new_place_by_tuple
         head_texts[depth] = (
-            blocks.head(depth, len(level.kept), len(level.tuples), head_texts[depth])
+            blocks.head(depth, len(level.kept_indices), len(level.tuples), head_texts[depth])
             if complete
             else f"{head_texts[depth]}: scoring …"
         )
@@ -299,8 +301,8 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
     if has_gains and last_level is not None:
         scored_tuples = search.numbers(last_level.tuples)
         state[scored_tuples] = 1
-        state[scored_tuples[last_level.kept]] = 2
-    tells = np.zeros(len(mi), bool) if search.tells is None or not has_gains else search.tells
+        state[scored_tuples[last_level.kept_indices]] = 2
+    tells = np.zeros(len(mi), bool) if search.is_significant is None or not has_gains else search.is_significant
     best_tuples = [
         int(k) for k in np.argsort(-np.where(tells, gain, -np.inf), kind="stable")[:MAX_NAMED_TUPLES] if tells[k]
     ]

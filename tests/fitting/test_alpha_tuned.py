@@ -71,7 +71,7 @@ def test_slopes_lead_down_where_alphas_are_small(monkeypatch):
 
 
 @pytest.mark.parametrize("family", ["lr", "alr", "hlr", "halr"])
-def test_it_comes_near_the_best_of_a_grid_on_the_same_folds(family):
+def test_descent_is_close_to_the_best_of_a_grid(family):
     X, y = planted(600)
     data = alrviz.Dataset.from_arrays(X, y)
     run, _, folds = tuning(data, family=family, order=2)
@@ -84,7 +84,7 @@ def test_it_comes_near_the_best_of_a_grid_on_the_same_folds(family):
     assert choose_alpha.evaluate_alphas(folds, each).loss < 1.01 * best
 
 
-def test_alphas_move_in_the_trace_and_are_the_recipe_s_then(tmp_path):
+def test_chosen_alphas_are_in_the_trace_and_the_recipe(tmp_path):
     X, y = planted(500)
     data = alrviz.Dataset.from_arrays(X, y)
     run = alrviz.Run(data, alrviz.Recipe("hlr", order=2, alpha="auto"))
@@ -115,7 +115,7 @@ def test_alphas_move_in_the_trace_and_are_the_recipe_s_then(tmp_path):
     np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
 
 
-def test_it_ends_where_it_is_stopped_and_takes_one_fold_of_many_rows(monkeypatch):
+def test_search_ends_at_a_stop_and_uses_one_fold_of_many_rows(monkeypatch):
     X, y = planted(500)
     monkeypatch.setattr("alrviz.data.splits.SINGLE_FOLD_ROWS", 400)
     monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 400)
@@ -142,7 +142,7 @@ def test_the_last_trial_of_an_order_is_followed_closer_where_rows_are_many(monke
     np.testing.assert_array_equal(last.log_values, before.log_values)
     run = alrviz.Run(data, alrviz.Recipe("hlr", order="auto", alpha="auto", holdout=0.0))
     run.advance()
-    *earlier, closer = (line for line in run.tried if line["order"] == 2)
+    *earlier, closer = (line for line in run.trials if line["order"] == 2)
     assert [line["log_loss"] != closer["log_loss"] for line in earlier if line["alpha_2"] == closer["alpha_2"]] == [
         True
     ]
@@ -151,7 +151,7 @@ def test_the_last_trial_of_an_order_is_followed_closer_where_rows_are_many(monke
     assert abs(last.loss - exact) < 0.01 * abs(before.loss - exact)
 
 
-def test_one_fold_finds_the_way_and_all_take_the_last_steps(monkeypatch):
+def test_coarse_search_uses_one_fold_then_all(monkeypatch):
     X, y = planted(500)
     data = alrviz.Dataset.from_arrays(X, y)
     whole = tuning(data, family="hlr", order=2)[1]
@@ -192,7 +192,7 @@ def test_search_begins_at_the_alphas_of_the_goal():
     assert [trial.values[0] for trial in walk] == pytest.approx([1e3, 1e2, 1e1])
 
 
-def test_what_it_does_not_go_with_is_said():
+def test_unsupported_settings_raise():
     for recipe, words in [
         ({"objective": "hinge"}, "alpha='auto' .*objective='hinge'"),
         ({"bounds": (0, 1)}, r"alpha='auto' .*bounds=\(0, 1\)"),
@@ -265,7 +265,7 @@ def test_hard_tables_end_with_finite_probabilities(family, name):
     assert np.isfinite(model.alpha_).all()
 
 
-def test_what_cannot_be_searched_is_refused_before_any_fit():
+def test_unsearchable_settings_raise_before_any_fit():
     with pytest.raises(RecipeError, match=r"alpha='auto' .*solver='adagrad'"):
         alrviz.Recipe("lr", alpha="auto", solver="adagrad")
     with pytest.raises(RecipeError, match="share='all' has one weight"):

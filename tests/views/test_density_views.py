@@ -105,13 +105,13 @@ def test_a_slider_says_what_the_words_say_and_not_its_nearest_step(clock):
     view = alrviz.DensityRatioView(scene(h=0.222), on_bandwidth=lambda *call: None)
     cell = view.cells["v"]
     assert not cell.slider.show_value
-    assert cell.slider.label == "v: bandwidth / Silverman's = 0.444"
+    assert cell.slider.label == "v: 0.444 \N{MULTIPLICATION SIGN} Silverman's"
     assert cell.slider.value_label == "0.444"  # what is heard, too, is not the step next to it
     assert "bandwidth 0.222" in cell.words.object
     clock[0] += 10
     cell.slider.value = float(ratio_cell.RATIOS[70])  # a hand that holds it
     view.watch(scene(h=0.3))
-    assert (cell.slider.label, cell.slider.value_label) == ("v: bandwidth / Silverman's = 0.6", "0.6")
+    assert (cell.slider.label, cell.slider.value_label) == ("v: 0.6 \N{MULTIPLICATION SIGN} Silverman's", "0.6")
 
 
 def test_scenes_move_the_slider_only_while_the_reader_does_not(clock):

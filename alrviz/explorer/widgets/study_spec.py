@@ -252,7 +252,7 @@ class StudySpec:
 
     def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
         """Return the recipes that can be run."""
-        return tuple(recipe for recipe, fit in zip(self.recipes, fits, strict=True) if not fit.refused)
+        return tuple(recipe for recipe, fit in zip(self.recipes, fits, strict=True) if not fit.refusal)
 
     def max_processes(self, recipes: tuple[Recipe, ...]) -> int:
         """Return the number of processes that can work in parallel."""
@@ -267,7 +267,7 @@ class StudySpec:
         def work(stop: StopToken, tell: Callable[[str], None]) -> PlannedStudy:
             tell("estimating the cost")
             fits = self.estimate(dataset, seed, stop)
-            total_cost = self.cost(dataset, [fit for fit in fits if not fit.refused])
+            total_cost = self.cost(dataset, [fit for fit in fits if not fit.refusal])
             remarks = remarks_of(dataset, [fit.note for fit in fits])
             planned = PlannedStudy(fits, total_cost, recipes=self.runnable(fits), remarks=remarks)
             return plan(planned, dataset, stop, tell)
@@ -289,7 +289,7 @@ class StudySpec:
                 owner=owner, keep=store_or_error(), **self.arguments(planned.fits),
             )  # fmt: skip
             if len(study.datasets) == 1:
-                study.expect([fit.cost.seconds for fit in planned.fits if not fit.refused])
+                study.expect([fit.cost.seconds for fit in planned.fits if not fit.refusal])
             study.recall()
             study.summary()  # decodes the stored tasks on this thread, so that the page need not
             return replace(planned, study=study, n_jobs=n_jobs)

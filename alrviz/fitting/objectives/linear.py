@@ -32,12 +32,12 @@ from alrviz.stop import NEVER, StopToken
 def ridge_of(parameterisation: Parameterisation, alpha: Alpha, penalty: str) -> Floats | None:
     """Return 2 alpha q, shaped as w (S + 1, C) or as shared weights; None without a penalty."""
     alphas = parameterisation.alpha_of_weights(alpha)
-    q = parameterisation.squares if penalty == "phi" else np.ones(parameterisation.shape)
+    q = parameterisation.penalty_weights if penalty == "phi" else np.ones(parameterisation.shape)
     return 2.0 * alphas * q if np.any(alphas) else None
 
 
 class CellWeights:
-    """What objectives of weights of seen cells share, in memory or in chunks."""
+    """Base of the objectives of weights of seen cells, with rows in memory or in chunks."""
 
     parameterisation: Parameterisation
     bounds: tuple[float, float] | None
@@ -56,7 +56,7 @@ class CellWeights:
 
     def criterion(self, point: Point) -> float:
         """Return max over w of |dF/dw| / (||its scales|| N), without scales of 0: it is small at the optimum."""
-        norms = self.parameterisation.norms
+        norms = self.parameterisation.scale_norms
         slope = np.divide(self._projected(point), norms, out=np.zeros_like(norms), where=norms != 0)
         return float(np.abs(slope).max(initial=0.0)) / self.total
 
@@ -134,7 +134,7 @@ class LinearObjective(CellWeights, ScoredObjective):
         self._table = empty(cover.blocks.n_joint, rows.padded_width)
 
     def penalise(self, alpha: Alpha) -> None:
-        """Change alpha for points made from now on; earlier points stay as they are."""
+        """Change alpha for points made from now on; earlier points are not changed."""
         self.alpha = self.parameterisation.alpha_of_weights(alpha)
         self._q = ridge_of(self.parameterisation, alpha, self._penalty)
 
@@ -213,8 +213,8 @@ class LinearObjective(CellWeights, ScoredObjective):
             diagonal += self._q
         return diagonal
 
-    def single(self) -> SingleRows:
-        """Return the rows for single steps."""
+    def single_rows(self) -> SingleRows:
+        """Return the training rows for solvers that visit them one by one."""
         parameterisation, cover = self.parameterisation, self._cover
         return SingleRows(
             self.rows, cover.blocks, len(self._unseen_cells), parameterisation.scale, parameterisation.owner, self.loss

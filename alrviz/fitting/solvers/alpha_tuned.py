@@ -55,12 +55,12 @@ GRAM_TOL = 1e-4  # relative decrease of F per step at which a fit with Gram matr
 
 @dataclass(eq=False)
 class AlphaFold:
-    """A fit by passes over rows and cells, started at the weights w; `ends` has its final weights by alphas."""
+    """A fit by passes over rows and cells, started at the weights w; `final_weights`: those at its end, by alphas."""
 
     objective: "LinearObjective"
     heldout: Rows
     w: Floats
-    ends: dict[tuple[float, ...], Floats] = field(default_factory=dict)
+    final_weights: dict[tuple[float, ...], Floats] = field(default_factory=dict)
     _alpha: Floats | None = None
     _point: Point | None = None
     _adjoint: Floats | None = None  # -u of the last slopes
@@ -74,7 +74,7 @@ class AlphaFold:
         """Fit at these alphas, value (G,), from the nearest weights fitted before, with FINAL_TOL if `close`; see
         `Fold`.
         """
-        objective, weights_by_alpha, alpha = self.objective, self.ends, value
+        objective, weights_by_alpha, alpha = self.objective, self.final_weights, value
         nearest_alpha = min(weights_by_alpha, key=lambda end: float(np.sum(np.log(end / alpha) ** 2)), default=None)
         objective.penalise(tuple(alpha.tolist()) if len(alpha) > 1 else float(alpha[0]))
         solver, test = (
@@ -176,14 +176,14 @@ class RowFold:
 
 @dataclass(frozen=True)
 class ChosenAlpha:
-    """The chosen alphas, and what the solver carries."""
+    """The chosen alphas, and the inner solver's carry."""
 
     alpha: tuple[float, ...]
     carry: object = None
 
 
 @dataclass(frozen=True, eq=False)
-class Searching:
+class AlphaSearch:
     """Carried while alphas are searched.
 
     A bare generator would be closed when a run is released, perhaps by another thread during a trial, which Python
@@ -195,7 +195,7 @@ class Searching:
 
 @dataclass(frozen=True)
 class AlphaTuned(Solver):
-    """A solver that first chooses the penalty. Carries a `Searching`, then a `ChosenAlpha`.
+    """A solver that first chooses the penalty. Carries a `AlphaSearch`, then a `ChosenAlpha`.
 
     Args:
         solver: takes the steps.
@@ -215,7 +215,7 @@ class AlphaTuned(Solver):
 
     def init(self, objective: "LinearObjective", w0: Floats) -> SolverState:
         """Return the state at the start point w0, shaped as the objective's weights."""
-        return replace(self.solver.init(objective, w0), carry=Searching(self.trials()))
+        return replace(self.solver.init(objective, w0), carry=AlphaSearch(self.trials()))
 
     def trials(self) -> Search:
         """Yield candidates as they are evaluated, and return the best; None if nothing can be held out."""

@@ -46,7 +46,7 @@ class Racer:
         limit: last iteration that may be shown; None for all.
         n_read: number of rows read, shown or not.
         trial_fits: number of steps of the trace that are not in the columns: trial fits before the first iteration.
-            Negative if the columns have trials that the trace has not (order="auto": `Run.tried`).
+            Negative if the columns have trials that the trace has not (order="auto": `Run.trials`).
         lowest: lowest objective read, even beyond `limit`, so that gaps do not change when Stop is pressed.
     """
 
@@ -113,7 +113,7 @@ class Racer:
     @property
     def _trials(self) -> Sequence[Mapping[str, float]]:
         """Trials of order="auto"; recorded races do not contain them."""
-        trials: Sequence[Mapping[str, float]] = getattr(self.run, "tried", ())
+        trials: Sequence[Mapping[str, float]] = getattr(self.run, "trials", ())
         return trials
 
     @property
@@ -188,7 +188,7 @@ _FIELD_TYPES = {"index": int, "evaluations": int}
 
 
 def _search_extra(trial: Mapping[str, float]) -> dict[str, float]:
-    """Return the `extra` of a step for a trial of `Run.tried`."""
+    """Return the `extra` of a step for a trial of `Run.trials`."""
     return {name: value for name, value in trial.items() if name.startswith(ALPHAS)} | {
         "search_log_loss": trial["log_loss"]
     }

@@ -46,7 +46,7 @@ class RatioCell:
         self.words = html(margin=(4, 0, 0, 8))
         options = {plain(ratio): float(ratio) for ratio in RATIOS}
         self.slider = live_slider(
-            pmui.DiscreteSlider, self._slider_moved, label=f"{column}: bandwidth / Silverman's", options=options,
+            pmui.DiscreteSlider, self._slider_moved, label=f"{column}: \N{MULTIPLICATION SIGN} Silverman's", options=options,
             value=1.0, visible=False, margin=(0, 20, 8, 20),
         )  # fmt: skip
         self._placing, self._moved_at = Updating(), float("-inf")
@@ -93,7 +93,11 @@ class RatioCell:
         change(self.slider, visible=visible)
         if visible:  # the label has the exact value, the slider only the nearest step
             ratio_text = plain(relative)
-            change(self.slider, label=f"{self.column}: bandwidth / Silverman's = {ratio_text}", value_label=ratio_text)
+            change(
+                self.slider,
+                label=f"{self.column}: {ratio_text} \N{MULTIPLICATION SIGN} Silverman's",
+                value_label=ratio_text,
+            )
         if visible and time.monotonic() - self._moved_at >= REST_SECONDS:
             with self._placing:
                 change(self.slider, value=float(RATIOS[int(np.abs(np.log(RATIOS) - np.log(relative)).argmin())]))

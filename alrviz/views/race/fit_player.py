@@ -105,7 +105,7 @@ class FitPlayer(PlayerButtons):
         self._ticks = 0
         self.transport = Transport(self)
         status_styles = {"min-width": "132px"}  # width of "iteration 16 of 17", so that the slider keeps its length
-        self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8), styles=status_styles)
+        self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 8, 0, 8), styles=status_styles)
         self.say_status()
 
     # ---- which run ---------------------------------------------------------------------------------------------------

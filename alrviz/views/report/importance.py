@@ -28,7 +28,7 @@ MAX_CLOSE_LOG_ODDS = 1.0  # up to here the example is "a close call": 73 % for t
 
 def what_matters(facts: ReportFacts, rows: bool) -> str:
     """Return the section; `rows` tells whether a row of the table may be shown."""
-    effects, label = facts.effects, facts.evaluation.interest
+    effects, label = facts.effects, facts.evaluation.class_of_interest
     if effects is None:
         return f"<p>This model cannot be split into effects: {safe(facts.no_effects, 400)}.</p>"
     classes = [str(name) for name in effects.classes]

@@ -82,7 +82,7 @@ class EvaluationView(NotebookViewer):
     True
     """
 
-    label = param.String(default="", doc='Class of interest; "" for `evaluation.interest`.')
+    label = param.String(default="", doc='Class of interest; "" for `evaluation.class_of_interest`.')
     rule = param.Selector(default=MOST_PROBABLE, objects=list(RULES.values()), doc="Decision rule.")
     value = param.Number(
         default=0.5, bounds=(0, 1), doc="Value of the rule; for `miss` a miss costs 10^(4 value - 2) false alarms."
@@ -184,7 +184,7 @@ class EvaluationView(NotebookViewer):
             return
         names = [evaluation.classes[k] for k in np.argsort(-evaluation.shares, kind="stable")[:MAX_MENU_CLASSES]]
         columns = [str(name) for name in evaluation.X.columns]
-        label = self.label if self.label in names else evaluation.interest
+        label = self.label if self.label in names else evaluation.class_of_interest
         by = self.by if self.by in columns else next(iter(columns), "")
         has_costs = len(evaluation.classes) <= MAX_CLASSES_WITH_COSTS
         with self._setting:
@@ -397,9 +397,13 @@ def summary_html(evaluation: Evaluation, other_evaluation: Evaluation | None = N
     summary, shares = evaluation.summary(), evaluation.shares
     occurring = shares[shares > 0]
     baseline_precision = (
-        shares[evaluation.classes.index(evaluation.interest)] if len(evaluation.classes) == 2 else occurring.mean()
+        shares[evaluation.classes.index(evaluation.class_of_interest)]
+        if len(evaluation.classes) == 2
+        else occurring.mean()
     )
-    subject_text = f"of {safe(evaluation.interest, 30)}" if len(evaluation.classes) == 2 else "mean over classes"
+    subject_text = (
+        f"of {safe(evaluation.class_of_interest, 30)}" if len(evaluation.classes) == 2 else "mean over classes"
+    )
     error_interval = f" ({percent(summary.error_low)} to {percent(summary.error_high)})"
     auc_text = "" if np.isnan(summary.auc_low) else f" ({number(summary.auc_low, 3)} to {number(summary.auc_high, 3)})"
     baseline_cells = [

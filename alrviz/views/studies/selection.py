@@ -62,7 +62,7 @@ class SelectionView(StudyView):
     >>> import alrviz
     >>> study = alrviz.choose_tuples(alrviz.load_demo("xor", 400), keeps=(0.5, 1.0), folds=2, n_jobs=1)
     >>> view = alrviz.SelectionView(study, keep=50)
-    >>> view.wait().levels[0].chosen  # two of four bits
+    >>> view.wait().levels[0].kept_tuples  # two of four bits
     ((0,), (1,))
     """
 
@@ -372,7 +372,7 @@ def tuples_frame(search: Search) -> pd.DataFrame:
     level_frames = []
     for level in search.levels:
         n_columns = level.tuples.shape[1]
-        is_kept = np.isin(np.arange(len(level.tuples)), level.kept)
+        is_kept = np.isin(np.arange(len(level.tuples)), level.kept_indices)
         names = [search.name(columns) for columns in level.tuples]
         level_frame = pd.DataFrame({"columns": n_columns, "tuple": names, "score": level.scores, "kept": is_kept})
         gains = search.gains if n_columns == search.order else None
@@ -398,17 +398,22 @@ def search_verdict(search: Search) -> Verdict:
     noun, n_all = tuples_text(search.order), search.total(search.order)
     if not search.done:
         n_done = search.levels[-1].tuples.shape[1] if search.levels else search.order - 1
-        n_columns = min(search.order, n_done + 1) if search.coming is None else search.coming.tuples.shape[1]
-        activity_text = "Scoring" if search.coming is not None else "Looking at"
+        n_columns = (
+            min(search.order, n_done + 1) if search.current_level is None else search.current_level.tuples.shape[1]
+        )
+        activity_text = "Scoring" if search.current_level is not None else "Looking at"
         return Verdict(f"{activity_text} {search.total(n_columns):,} {tuples_text(n_columns)} …")
     last_level = search.levels[-1]
-    n_kept, n_scored = len(last_level.kept), len(last_level.tuples)
+    n_kept, n_scored = len(last_level.kept_indices), len(last_level.tuples)
     kept_text = f"{n_kept:,} of {n_all:,} {noun} {'is' if n_kept == 1 else 'are'} kept"
     detail = "" if n_scored == n_all else f"{n_scored:,} {noun} were scored, and the best share of these is kept."
-    if search.tells is None or search.gains is None:
+    if search.is_significant is None or search.gains is None:
         return Verdict(f"{kept_text}.", detail)
     verb_one, verb_many, meaning = _INFORMATIVE[min(search.order, 3)]
-    informative, kept_numbers = np.flatnonzero(search.tells), search.numbers(last_level.tuples[last_level.kept])
+    informative, kept_numbers = (
+        np.flatnonzero(search.is_significant),
+        search.numbers(last_level.tuples[last_level.kept_indices]),
+    )
     n_informative = len(informative)
     lost = np.setdiff1d(informative, kept_numbers)
     if not n_informative:

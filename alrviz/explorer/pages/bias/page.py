@@ -75,7 +75,12 @@ def with_alpha(recipes: tuple[Recipe, ...], alpha: Any) -> tuple[Recipe, ...]:
     for recipe in recipes:
         if _has_alpha(recipe):
             param = recipe.definition.params["alpha"]
-            if alpha is None or isinstance(alpha, float) or alpha in param.keywords or (param.each and alpha != "cv"):
+            if (
+                alpha is None
+                or isinstance(alpha, float)
+                or alpha in param.keywords
+                or (param.per_order and alpha != "cv")
+            ):
                 recipe = recipe.replace(alpha=param.default if alpha is None else alpha)
         changed_recipes.append(recipe)
     return tuple(changed_recipes)

@@ -208,7 +208,7 @@ def _drawn_html(frame: "DlrFrame", recipe: Recipe) -> str:
     return told_html(
         Verdict(f"DLR on the drawn points: loss {number(fit.nll)} per point."),
         f"{loss_words(recipe.params['bandwidth'], fit.nll)}, without test rows; bandwidths {', '.join(bandwidths)}"
-        f"{'' if fit.settled else ' &hellip;'}{few_rows_html(fit.encoded, 'point')}",
+        f"{'' if fit.is_finished else ' &hellip;'}{few_rows_html(fit.encoded, 'point')}",
     )
 
 

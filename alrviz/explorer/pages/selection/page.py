@@ -99,7 +99,7 @@ print(study.verdict())
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return the orders that are not refused, and the folds."""
-        orders = [order for order, fit in zip(self.orders(), fits, strict=True) if not fit.refused]
+        orders = [order for order, fit in zip(self.orders(), fits, strict=True) if not fit.refusal]
         return {"orders": orders} | super().arguments(fits)
 
     def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
@@ -109,7 +109,7 @@ print(study.verdict())
 
     def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
         """Return the recipe, unless all its orders are refused."""
-        return () if all(fit.refused for fit in fits) else self.recipes
+        return () if all(fit.refusal for fit in fits) else self.recipes
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of the study; a fit's cost is proportional to the tuples it keeps."""
