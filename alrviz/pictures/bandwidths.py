@@ -27,7 +27,7 @@ HEIGHTS = (150, 110)  # assumed pixels of the two drawing frames
 
 
 def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Picture, Picture]:
-    """Return the pictures of a path: of ratios and of losses."""
+    """Return the pictures of a path, for a light or `dark` ground: of ratios and of losses."""
     x = path.iterations.astype(np.float64)
     n_columns = len(path.columns)
     order, colours = _colours(path)
@@ -71,7 +71,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
 
 
 def _label_shifts(area: VisibleArea, tips: Sequence[tuple[float, float]], names: Sequence[str]) -> list[float]:
-    """Return shifts, px, of names at the ends (x, y) of lines: above for the upper half, below for the others."""
+    """Return by how many px the names at the tips (x, y) of lines are moved: above the upper half, below the others."""
     median_height = float(np.median([y for _, y in tips])) if len(tips) > 1 else 0.0
     gaps = [-_NAME_GAP_PX if y >= median_height else LINE - _NAME_GAP_PX / 2 for _, y in tips]
     unit = np.log(area.top / area.bottom) / area.height
@@ -124,7 +124,10 @@ def _draw_losses(plot: Plot, sample_names: Sequence[str], dark: bool) -> None:
 
 
 def _mark_step(plot: Plot, line_renderer: Any, tooltips: list[tuple[str, str]], dark: bool) -> None:
-    """Add the tooltips of the lines, and the cursor at the step that is shown."""
+    """Add `tooltips` (words, field) to the lines that line_renderer draws, and a cursor at the step that is shown.
+
+    dark: whether the ground is dark.
+    """
     plot.figure.min_height = 120
     plot.figure.add_tools(HoverTool(renderers=[line_renderer], tooltips=tooltips))
     cursor = plot.parts["cursor"] = Span(

@@ -64,8 +64,15 @@ def losses(
 ) -> Picture:
     """Return the picture of losses of paths along `alphas`.
 
-    lines: the study's summary, maybe empty. paths, beside: the racers with a path, and those without. best: alpha of
-    the best test point by racer. width: pixels of its frame.
+    Args:
+        lines: the study's summary, maybe empty.
+        paths: the racers with a path.
+        beside: those without, drawn as levels.
+        alphas: of the axis.
+        measure: of the losses.
+        best: alpha of the lowest test loss by racer.
+        dark: whether the ground is dark.
+        width: pixels of the frame.
     """
     has_measure = measure in lines
     path_rows = [_path_rows(lines, model.racer) if has_measure else lines.iloc[:0] for model in paths]
@@ -125,7 +132,12 @@ def _levels_and_labels(
     levels: Sequence[tuple[Named, float]], paths: Sequence[Named], heldout: Sequence[Data], y: Range, dark: bool,
     room: float,
 ) -> tuple[Data, Data]:  # fmt: skip
-    """Return the horizontal lines, and the names at the right end, in `room` pixels: paths first, which keep places."""
+    """Return the columns of the horizontal lines, and those of the names at the right end: paths first, which keep
+    places.
+
+    levels: racers without a path, each with its loss; heldout: the points of each path; y: the visible range; dark:
+    whether the ground is dark; room: for the names, px.
+    """
     colours = racer_colours([path.label for path in paths], dark)
     labels = [
         (path.name, float(line["y"][-1]), colour, "bold")
@@ -192,9 +204,18 @@ def point_at(
     measure: str,
     colour: str,
 ) -> Range | None:
-    """Move the line to an alpha, and show the fit there, if there is one, and those that were looked at before.
+    """Move the vertical line to an alpha, and mark the fit there and those that were looked at before.
 
-    Returns the heights that show them where there is nothing else to see yet.
+    Args:
+        plot: the picture of losses.
+        alpha: where the line goes.
+        row: the figures of the fit there, None without one.
+        trail: those of fits looked at before.
+        measure: of the losses.
+        colour: of the marks.
+
+    Returns:
+        The range of heights of these fits if the picture is empty otherwise.
     """
     plot.parts["head"].location = alpha
     plot["live"].data = _points([] if row is None else [row], measure, colour)
@@ -215,9 +236,9 @@ def _points(rows: Sequence[Mapping[str, Any]], measure: str, colour: str) -> Dat
 
 
 def spread(lines: pd.DataFrame, racer: int, alphas: Sequence[float], colour: str, key: Any = ()) -> Picture:
-    """Return the picture of how far the weights of a path are from its center: their quantiles against alpha.
+    """Return the picture of how far a racer's weights are from its center: their quantiles against alpha.
 
-    lines: the study's summary. key: what it belongs to; of something else it is drawn anew.
+    lines: the study's summary; colour: of the lines; key: what it shows: a picture of another key is drawn anew.
     """
     column_names = [f"away_{percentile}" for band in BANDS for percentile in band] + ["away_50"]
     data: Data = {name: [] for name in ("x", *column_names)}
@@ -251,7 +272,7 @@ def _draw_spread(plot: Plot, alphas: Sequence[float], colour: str) -> None:
 
 
 def spread_at(plot: Plot, alpha: float, row: Mapping[str, float] | None) -> None:
-    """Move the line to an alpha, and show where nine tenths of the weights of the fit there lie."""
+    """Move the line to an alpha, and show the range of nine tenths of the weights of the fit there (row), if any."""
     plot.parts["head"].location = alpha
     rows = [] if row is None else [row]
     segment_ends = {"low": [fit["away_5"] for fit in rows], "high": [fit["away_95"] for fit in rows]}

@@ -13,6 +13,7 @@ from alrviz.data.splits import FOLDS
 from alrviz.errors import RecipeError
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.solvers import alpha_tuned, choose_alpha
+from alrviz.stop import NEVER
 
 
 def tuning(data, **recipe):
@@ -174,6 +175,36 @@ def test_coarse_search_uses_one_fold_then_all(monkeypatch):
     noise = alrviz.Dataset.from_arrays(X, np.random.default_rng(0).permutation(y))
     *_, center = tuning(noise, family="hlr", order=2, center="shares")[1].trials()
     assert (center.folds, len(center.rows), center.alpha) == (FOLDS, 500, pytest.approx((1e5, 1e5)))
+
+
+@pytest.mark.parametrize("recipe", [{}, {"keep": 3}, {"discretize": "smooth"}, {"family": "halr"}])
+def test_a_fold_starts_from_the_weights_of_another(monkeypatch, recipe):
+    monkeypatch.setattr("alrviz.fitting.families.alpha_folds.MAX_GRAM_ROWS", 0)  # passes over cells
+    data = alrviz.load_demo("balance-scale", 300)
+    _, _, (first, second, _) = tuning(data, **{"family": "hlr", "order": 2, **recipe})
+    alpha = np.array([1.0, 3.0])
+    first.evaluate(alpha, NEVER)
+    (w,) = first.final_weights.values()
+    np.testing.assert_allclose(first.objective.weights_near(first.objective.model(w)), w, atol=1e-9)
+    models = [first.objective.model(w), second.objective.model(second.objective.weights_near(first.objective.model(w)))]
+    phi = [
+        {
+            (*model.space.members[t], *codes): row
+            for t, codes, row in zip(
+                model.space.tuple_of(model.seen_cells).tolist(), model.space.codes_of(model.seen_cells).tolist(),
+                model.phi, strict=True,
+            )
+        }
+        for model in models
+    ]  # fmt: skip
+    assert len(phi[0].keys() & phi[1].keys()) > 20
+    if recipe.get("discretize") != "smooth":  # cells that the other lacks are 0, and lead to those beside them
+        for cell, row in phi[1].items():
+            np.testing.assert_allclose(row, phi[0].get(cell, np.zeros(3)), atol=1e-9)
+    cold = second.evaluate(alpha, NEVER)[1]
+    second.final_weights.clear()
+    second.start_from(first, alpha)
+    assert second.evaluate(alpha, NEVER)[1] < cold
 
 
 def test_search_begins_at_the_alphas_of_the_goal():

@@ -57,6 +57,9 @@ class Fold(Protocol):
 class SlopedFold(Fold, Protocol):
     """A fold with slopes by the logarithms of the values."""
 
+    def start_from(self, other: Any, value: Floats) -> None:
+        """Start the first fit at the end of another fold's fit, the nearest to these values (G,)."""
+
     def slopes(self) -> tuple[Floats, float]:
         """Return the slopes (G,) of the sum of the losses at the values evaluated last, and the number of passes."""
 
@@ -239,10 +242,9 @@ class Descent:
             if best is center:  # evaluated on all folds, like those it is compared with
                 yield (best := evaluate_alphas(used_folds, center.log_values, stop))
             else:
-                passes = evaluate_alphas(
-                    further_folds, best.log_values + _DECADE, stop
-                ).passes  # a start nearer than the folds' own
-                best, _ = yield from self._descent(used_folds, best.log_values, stop, inverse, passes)
+                for fold in further_folds:
+                    fold.start_from(used_folds[0], np.exp(best.log_values))
+                best, _ = yield from self._descent(used_folds, best.log_values, stop, inverse)
         if self.close:
             yield (best := evaluate_alphas(used_folds, best.log_values, stop, close=True))
         return best
@@ -277,16 +279,15 @@ class Descent:
         start: Floats,
         stop: StopToken,
         inverse: Floats | None = None,
-        spent: float = 0.0,
     ) -> Generator[Candidate, None, tuple[Candidate, Floats | None]]:
         """Minimise the loss of `folds` by BFGS between bounds: yield each candidate, and return the best and the
         inverse Hessian (G, G).
 
         A step is at most a decade, the first at most half of one. start: log alphas. inverse: of an earlier descent;
-        None for a first step along the slope. spent: passes over the rows before.
+        None for a first step along the slope.
         """
         current = evaluate_alphas(folds, start, stop)
-        yield replace(current, passes=current.passes + spent)
+        yield current
         low, high = np.log(self.unit * MIN_ALPHA), np.log(self.unit * MAX_ALPHA)
         previous: tuple[Floats, Floats] | None = None  # log alphas and slope
         for _ in range(MAX_TRIALS):

@@ -69,7 +69,10 @@ class RatioCell:
         return Origin(f"Density log-ratio of {self.column}", " · ".join(provenance_parts))
 
     def show(self, ratio: ColumnRatio, classes: Sequence[str], weighted: bool, dark: bool) -> None:
-        """Show the column of a new frame."""
+        """Show the column of a new frame.
+
+        classes: their names; weighted: whether w phi is drawn, or phi alone; dark: whether the ground is dark.
+        """
         settings = (tuple(classes), weighted, dark)
         if settings != self._drawn_settings or not self._is_drawn(ratio):
             old_picture = self.picture.picture
@@ -111,7 +114,7 @@ class RatioCell:
 
 
 def plain(value: float, digits: int = 3) -> str:
-    """Format a number with so many significant digits, as 1000 rather than 1e+03."""
+    """Format a value with so many significant digits, as 1000 rather than 1e+03."""
     return f"{float(f'{value:.{digits}g}'):g}"
 
 

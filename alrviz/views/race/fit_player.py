@@ -60,7 +60,7 @@ class PlayerButtons:
         self.say_status()
 
     def end_at_screen(self, number: int, last_seen: int) -> None:
-        """Hide steps that the screen did not show yet when Stop was clicked; see `Player.end_at_screen`."""
+        """Hide steps that the screen did not show yet when Stop was clicked; arguments as of `Player.end_at_screen`."""
         if self.player.end_at_screen(number, last_seen):
             with turn(), pn.io.hold():
                 self._after()
