@@ -46,7 +46,7 @@ class RatioCell:
         self.words = html(margin=(4, 0, 0, 8))
         options = {plain(ratio): float(ratio) for ratio in RATIOS}
         self.slider = live_slider(
-            pmui.DiscreteSlider, self._slider_moved, label=f"{column}: \N{MULTIPLICATION SIGN} Silverman's", options=options,
+            pmui.DiscreteSlider, self._slider_moved, label=f"{column}: × Silverman's", options=options,
             value=1.0, visible=False, margin=(0, 20, 8, 20),
         )  # fmt: skip
         self._placing, self._moved_at = Updating(), float("-inf")
@@ -98,7 +98,7 @@ class RatioCell:
             ratio_text = plain(relative)
             change(
                 self.slider,
-                label=f"{self.column}: {ratio_text} \N{MULTIPLICATION SIGN} Silverman's",
+                label=f"{self.column}: {ratio_text} × Silverman's",
                 value_label=ratio_text,
             )
         if visible and time.monotonic() - self._moved_at >= REST_SECONDS:
