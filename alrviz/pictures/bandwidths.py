@@ -23,6 +23,7 @@ N_NAMED = len(COLUMN_COLOURS)  # columns with a colour and a name
 _MAX_NAME_CHARS = 20  # letters of a name
 _NAME_GAP_PX = 6  # px between a line and the name on it
 STYLES = {"training": "solid", "validation": "dotted", "test": "dashed"}
+TIMES_SILVERMANS = "\N{MULTIPLICATION SIGN} Silverman's"  # unit of a bandwidth relative to Silverman's
 HEIGHTS = (150, 110)  # assumed pixels of the two drawing frames
 
 
@@ -43,7 +44,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     ratios = Picture(
         draw=partial(_draw_ratios, dark=dark),
         x=(area.left, area.right), y=(area.bottom, area.top),
-        labels=("iteration", "\N{MULTIPLICATION SIGN} Silverman's"),
+        labels=("iteration", TIMES_SILVERMANS),
         axes={"y_axis_type": "log"}, parts={"ticks": {"ticks": log_ticks(area.bottom, area.top)}}, key=picture_key,
         data={
             "ratios": {

@@ -11,6 +11,7 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
+from alrviz.pictures.bandwidths import TIMES_SILVERMANS
 from alrviz.pictures.density import density_picture
 from alrviz.studies.density.density_frames import ColumnRatio
 from alrviz.views.core.live_figure import LiveFigure, picture_buttons
@@ -46,7 +47,7 @@ class RatioCell:
         self.words = html(margin=(4, 0, 0, 8))
         options = {plain(ratio): float(ratio) for ratio in RATIOS}
         self.slider = live_slider(
-            pmui.DiscreteSlider, self._slider_moved, label=f"{column}: × Silverman's", options=options,
+            pmui.DiscreteSlider, self._slider_moved, label=f"{column}: {TIMES_SILVERMANS}", options=options,
             value=1.0, visible=False, margin=(0, 20, 8, 20),
         )  # fmt: skip
         self._placing, self._moved_at = Updating(), float("-inf")
@@ -98,7 +99,7 @@ class RatioCell:
             ratio_text = plain(relative)
             change(
                 self.slider,
-                label=f"{self.column}: {ratio_text} × Silverman's",
+                label=f"{self.column}: {ratio_text} {TIMES_SILVERMANS}",
                 value_label=ratio_text,
             )
         if visible and time.monotonic() - self._moved_at >= REST_SECONDS:
