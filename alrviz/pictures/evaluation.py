@@ -60,7 +60,8 @@ def confusion(evaluation: Evaluation, shares: str | None = None, most: int = CLA
     """Return the picture of the confusion matrix.
 
     shares: what a cell shows: None for its number of rows, "true" for the share of its true class (line), "pred" for
-    the share of its predicted class (column). most: number of classes shown; further ones are merged.
+    the share of its predicted class (column). most: number of classes shown; further ones are merged. dark: whether the
+    ground is dark.
     """
     counts, class_shares = evaluation.confusion(max_classes=most), evaluation.confusion("true", max_classes=most)
     shown_values = counts if shares is None else evaluation.confusion(shares, max_classes=most)
@@ -109,9 +110,10 @@ def _draw_confusion(plot: Plot, names: Sequence[str]) -> None:
 def curves(
     kind: str, evaluation: Evaluation, label: str, threshold: float | None = None, *, dark: bool = False
 ) -> Picture:
-    """Return the picture of a curve of CURVES: of the class `label`, and thin of the most frequent others.
+    """Return the picture of a kind of curve (CURVES): of the class `label`, with thin lines of the most frequent
+    others.
 
-    threshold: where the ring is; None for no ring.
+    threshold: where the ring is; None for no ring. dark: whether the ground is dark.
     """
     curve, shares = CURVES[kind], evaluation.shares
     other_classes = (
@@ -169,7 +171,10 @@ def _draw_curves(plot: Plot, colours: Sequence[str], names: Sequence[str], lift:
 
 
 def calibration(evaluation: Evaluation, label: str | None = None, *, dark: bool = False) -> Picture:
-    """Return the reliability curve of a class's probability, or of that of the class predicted (None)."""
+    """Return the reliability curve of the probability of the class `label`, or of the predicted class (None).
+
+    dark: whether the ground is dark.
+    """
     name = _PREDICTED if label is None else short(label, _MAX_CLASS_CHARS)
     picture = reliability({name: evaluation.reliability(label)}, {name: readable(BLUE, dark)}, name, class_name=name)
     return replace(picture, x=(-0.01, 1.01))
@@ -230,7 +235,7 @@ def _draw_reliability(plot: Plot, colours: Mapping[str, str]) -> None:
 def groups(table: pd.DataFrame, overall: float, figure: str = "error", *, dark: bool = False) -> Picture:
     """Return the picture of the errors of groups with their intervals: a table of `Evaluation.groups`.
 
-    overall: the error of all rows, a dashed line. figure: "error", or "sensitivity".
+    overall: the error of all rows, a dashed line. figure: "error" or "sensitivity". dark: whether the ground is dark.
     """
     n_groups = len(table)
     names = [f"{short(str(group), 18)} ({rows:,})" for group, rows in zip(table.group, table.rows, strict=True)]

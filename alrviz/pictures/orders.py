@@ -131,7 +131,7 @@ def _cost(name: str, x: Any, order_rows: Sequence[Any]) -> Data:
 
 
 def _label_positions(y: Any) -> Data:
-    """Return the side of each point's label, away from the line: below at a minimum, else above on the free side."""
+    """Return where the label of each point is, away from the line y (n,): below a minimum, else above or beside."""
     label_positions = []
     for k, value in enumerate(y):
         previous, following = y[k - 1] if k else value, y[k + 1] if k + 1 < len(y) else value
@@ -143,7 +143,7 @@ def _label_positions(y: Any) -> Data:
 
 
 def log_range(values: Any) -> Range:
-    """Return whole powers of ten, two of them at least; above the highest point there is room for its number."""
+    """Return a range of whole powers of ten, two at least, that holds the values, with room for a number above."""
     if not len(values):
         return 1.0, 100.0
     low_power, high_power = np.floor(np.log10(values.min() / 1.3)), np.ceil(np.log10(values.max() * 4))

@@ -306,7 +306,7 @@ class InteractionsView(StudyView, RowSettings):
             self._numbers.refresh()
 
     def _mute(self, effects: Interactions, muted_names: list[str]) -> None:
-        """Show the losses without the muted tuples, and on the curve of tuples kept."""
+        """Show the losses without the tuples of muted_names, and on the curve of tuples kept."""
         self.losses = effects.mute(*muted_names)
         all_losses, losses = self.losses.loc["all"], self.losses.loc["muted"]
         rows_text = "Test rows" if effects.has_heldout else "These rows"
@@ -322,7 +322,7 @@ class InteractionsView(StudyView, RowSettings):
         self.curve.show(picture, subject=self.study or effects)
 
     def _cells(self, effects: Interactions, t: int, of: int, against: int, row: int) -> Picture:
-        """Return the picture of a tuple's cells.
+        """Return the picture of the cells of tuple t: log-odds of class `of` against the class `against`.
 
         Three columns give a panel for each level of the third; further columns are fixed at the row's levels.
         """
