@@ -22,10 +22,10 @@ import alrviz
 from alrviz.data.dataset import Dataset
 from alrviz.data.encoded import Encoded
 from alrviz.data.splits import split_holdout
+from alrviz.fitting.tuple_tests import lacking
 from alrviz.models.cell_space import AllOrders, space_of
 from alrviz.models.effects import purify
 from alrviz.models.linear import LinearModel
-from alrviz.studies.effects.missing_interactions import lacking
 from benchmarks._sets import COVERTYPE, load_set
 from benchmarks._tools import Row, show
 

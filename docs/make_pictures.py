@@ -43,7 +43,7 @@ class Page:
 STUDY_END = "fits · done"
 PAGES = {
     "explorer": Page("", "^ended"),
-    "tour-preconditioners": Page("?q=preconditioners", "times faster"),
+    "tour-preconditioners": Page("?q=preconditioners", "fastest"),
     "tour-boundaries": Page("?page=boundaries", "^ended"),
     "tour-path": Page("?page=path", STUDY_END, "Run"),
     "tour-order": Page("?page=order", STUDY_END, "Run"),

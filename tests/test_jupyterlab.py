@@ -237,7 +237,7 @@ def test_the_file_keeps_the_last_picture_and_pages_find_the_view_again(lab: Lab,
 
 
 def _iteration(page: Any) -> int:
-    text = page.get_by_text(re.compile(r"At iteration [\d,]+")).first.text_content(timeout=120_000)
+    text = page.get_by_text(re.compile(r"Iteration [\d,]+")).first.text_content(timeout=120_000)
     return int(re.search(r"iteration ([\d,]+)", text)[1].replace(",", ""))
 
 

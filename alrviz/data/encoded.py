@@ -107,6 +107,20 @@ class Encoded:
             chains=None if self.chains is None else self.chains[columns],
         )
 
+    def with_merged_levels(self, n_levels: int) -> "Encoded":
+        """Return these rows with at most `n_levels` levels in place of a column's smooth levels, of about equally many
+        rows each; levels that are not smooth stay.
+        """
+        codes, levels = self.codes.copy(), self.levels.copy()
+        for j in np.flatnonzero(self.smooth_levels > n_levels):
+            n_smooth, n_other = int(self.smooth_levels[j]), int(self.levels[j] - self.smooth_levels[j])
+            counts = np.bincount(self.codes[j], self.weights, int(self.levels[j]) + 1)[:n_smooth]
+            middles = (np.cumsum(counts) - counts / 2) / max(counts.sum(), 1e-300)
+            merged = np.minimum((middles * n_levels).astype(int), n_levels - 1)
+            codes[j] = np.concatenate([merged, n_levels + np.arange(n_other + 1)])[self.codes[j]]
+            levels[j] = n_levels + n_other
+        return replace(self, codes=codes, levels=levels, chains=None)
+
     def take(self, rows: np.ndarray) -> "Encoded":
         """Return some rows, given by indices (n,) in any order or a mask (N,), with the same levels and classes."""
         numbers = None if self.numbers is None else self.numbers[:, rows]

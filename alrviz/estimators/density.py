@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from alrviz.errors import AlrvizError
 from alrviz.estimators.docstrings import documented
-from alrviz.estimators.frames import effect_frame, normalised
+from alrviz.estimators.frames import effect_frame, normalised_shares
 from alrviz.estimators.recipes import RunClassifier
 from alrviz.fitting.families.density import feature_columns
 from alrviz.fitting.runs.run import Run
@@ -119,7 +119,7 @@ class DLRClassifier(RunClassifier):
         check_is_fitted(self)
         variances = np.zeros(self.n_features_in_)
         variances[self.columns_] = self.model_.variances()
-        return normalised(variances)
+        return normalised_shares(variances)
 
     def _encode(self, codes: NDArray[np.unsignedinteger], table: Any) -> tuple[Any, Any]:
         return self.encoder_.numbers(table), np.delete(codes, self.encoder_.numeric_, axis=0)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from alrviz.errors import AlrvizError
 from alrviz.estimators.docstrings import documented
-from alrviz.estimators.frames import cell_frame, network_frame, normalised, tuple_variances
+from alrviz.estimators.frames import cell_frame, network_frame, normalised_shares, tuple_variances
 from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
 from alrviz.fitting.families.networks import LearnedNetwork, learn
 from alrviz.fitting.prepare import TrainingData
@@ -78,7 +78,7 @@ class NetworkMixin(RecipeClassifier):
         """Return counts or weights of the cells, (S, C) by name."""
 
     def set_model(self, network: NetworkModel, names: Sequence[str]) -> None:
-        """Keep a fitted network of columns with these names."""
+        """Store a fitted network of columns with these names."""
         self.model_ = network
         structure = network.structure
         self.structure_ = {names[j]: tuple(names[i] for i in structure.parents[j]) for j in structure.order}
@@ -109,7 +109,7 @@ class NetworkClassifier(NetworkMixin, CountedClassifier):
         variances[list(network.structure.order)] = tuple_variances(
             space, network.seen_cells, self.counts_, network.phi, total_weight
         )
-        return normalised(variances)
+        return normalised_shares(variances)
 
     def _store(self, result: LearnedNetwork, names: Sequence[str]) -> None:
         assert isinstance(result.model, NetworkModel)
@@ -285,5 +285,5 @@ class ELRClassifier(NetworkMixin, RunClassifier):
         self.weights_ = state.point.w
 
     def cell_values(self) -> dict[str, Floats]:
-        """Return the weights of the cells."""
+        """Return {"w": (S, C)}: the weight of each cell of the tables and class."""
         return {"w": self.weights_[:-1]}

@@ -5,10 +5,11 @@ order="auto": choose the order with the lowest validation log loss, each order a
 Orders 1, 2, ... are tried in turn on the same folds of the training rows (data/splits.py), each with its own cuts
 (`Recipe.most_levels`) and, with alpha="auto", at its best alphas (solvers/choose_alpha.py). An order is accepted if its
 log loss is lower than that of the previous one by more than a standard error of the rows' differences; otherwise the
-search ends. With discretize="auto" order 1 is tried with smooth levels and with MDL's cuts (columns that MDL does not
-cut keep smooth levels). MDL's cuts are accepted, for all orders, if they lower the loss by as much: they can be sharper
-than a penalty on steps allows. Each fold learns its own MDL cuts (`TrainingData.fold`): cuts that saw the classes of
-the validation rows would always win.
+search ends, unless a score test (`lacking_order`) finds that the accepted model lacks tuples of one of the next two
+orders, as where the class is the parity of three columns: then that order is tried, once. With discretize="auto" order
+1 is tried with smooth levels and with MDL's cuts (columns that MDL does not cut keep smooth levels). MDL's cuts are
+accepted, for all orders, if they lower the loss by as much: they can be sharper than a penalty on steps allows. Each
+fold learns its own MDL cuts (`TrainingData.fold`): cuts that saw the classes of the validation rows would always win.
 
 The estimate gives the seconds of a pass over the folds on the reference machine. If a higher order would take too long,
 families of all orders (hlr, halr) keep as many tuples as are affordable, and others do not try it. For a table read in
@@ -19,8 +20,10 @@ one standard error of the lowest. Each candidate is fitted to the training rows 
 errors are of the rows' differences. Test rows have no part in it.
 """
 
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from math import comb
 from typing import Any
 
@@ -37,6 +40,7 @@ from alrviz.fitting.families.selected import kept_text, max_kept
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.choose_alpha import Candidate, GridSearch, choose_alpha, row_losses
+from alrviz.fitting.tuple_tests import lacking
 from alrviz.models.cell_space import informative_columns, tuple_columns
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
@@ -52,6 +56,10 @@ LOOKUP_SECONDS, LISTING_SECONDS = 1.5e-9, 1e-6
 # Beyond it only the best pairs are kept, and their folds do go over cells: 480 rows of 60 numbers took 420 s with a
 # larger factor, 5 s with all pairs in Gram matrices.
 GRAM_BUDGET_FACTOR = 40
+# The score test of the orders after one that did not lower the loss: how many, the largest probability (of the smallest
+# of all tuples, times their number) that leads to a trial, and the most rows, tuples and cells per tuple.
+N_ORDERS_AHEAD, LACKING_P = 2, 1e-4
+MAX_TESTED_ROWS, MAX_TESTED_TUPLES, MAX_TESTED_CELLS = 10_000, 3_000, 256
 SHARES = GridSearch((1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05), patience=2, one_standard_error=True)
 # Returns the fit of a recipe to the training rows without the validation rows, which are its held-out rows.
 Build = Callable[[Recipe], FitProblem]
@@ -97,14 +105,15 @@ def choose_order(
         Stopped: once `stop` is called on the token.
     """
     accepted_trials: list[tuple[Recipe, TrainingData, Candidate]] = []
-    cuts, encoding = "", recipe.encoding
+    cuts, ahead_text, encoding = "", "", recipe.encoding
     finds_alpha, requested_order = recipe.params.get("alpha") == AUTO, recipe.params["order"]
     n_columns = prepared.encoded.n_columns
     plural = "s" * (n_columns > 1)
     reason = f"the table has {n_columns} column{plural}"
     reason = reason if n_columns <= MAX_ORDER else f"{MAX_ORDER} is the highest order"
-    orders = range(1, min(n_columns, MAX_ORDER) + 1) if requested_order == AUTO else (requested_order,)
-    for order in orders:
+    untried = deque(range(1, min(n_columns, MAX_ORDER) + 1) if requested_order == AUTO else (requested_order,))
+    while untried:
+        order = untried.popleft()
         variant = recipe.replace(order=order)
         try:
             data = prepared if variant.encoding == encoding else encoded_as(variant)
@@ -115,7 +124,7 @@ def choose_order(
                 break
             budget_ratio = 1.0
             if requested_order == AUTO:
-                variant, budget_ratio = affordable(variant, data, max_memory, stop)
+                variant, budget_ratio = limit_work(variant, data, max_memory, stop)
             if order > 1 and budget_ratio < 1.0:
                 reason = f"order {order} takes too long to be tried (order={order} fits it anyway)"
                 break
@@ -139,12 +148,20 @@ def choose_order(
                 fallback, data, f"too few rows to hold some out: order={order}{', alpha=1' * finds_alpha}"
             )
         if previous is not None and not trial.is_below(previous):
+            accepted, accepted_data, _ = accepted_trials[-1]
             fold_note = ""
             if trial.folds != previous.folds:
                 previous_loss = _loss_text(previous.on_common_rows(trial).loss)
-                fold_note = f" of the first fold alone, whose rows lose {previous_loss} at {order - 1}"
+                fold_note = f" of the first fold alone, whose rows lose {previous_loss} at {accepted.params['order']}"
             reason = f"at {order}, {_loss_text(trial.loss)}{fold_note}, it is not lower by one standard error"
-            break
+            if ahead_text:
+                break
+            next_order = lacking_order(accepted, accepted_data, [*untried][:N_ORDERS_AHEAD], stop)
+            if next_order is None:
+                break
+            ahead_text = f"; {order} did not lower it, but a score test found that tuples of {next_order} are lacking"
+            untried = deque(higher for higher in untried if higher >= next_order)
+            continue
         accepted_trials.append((variant.replace(alpha=trial.alpha) if finds_alpha else variant, data, trial))
     variant, data, trial = accepted_trials[-1]
     keep = variant.params.get("keep", 1.0) if recipe.params.get("keep") != variant.params.get("keep") else 1.0
@@ -161,7 +178,7 @@ def choose_order(
     choice_text = (
         f"order={variant.params['order']}{qualifier}{alphas_text} chosen by validation log loss of {folds_text}"
     )
-    return OrderChoice(variant, data, f"{choice_text}: {losses_text}; {reason}{cuts}")
+    return OrderChoice(variant, data, f"{choice_text}: {losses_text}{ahead_text}; {reason}{cuts}")
 
 
 def _evaluate(
@@ -176,7 +193,7 @@ def _evaluate(
         max_memory: bytes that a fit may take; None for half of the free memory.
     """
     request = FitRequest(
-        rows, comparable := _comparable(recipe), comparable.params, _report_nothing, stop, max_memory=max_memory
+        rows, comparable := _comparable_recipe(recipe), comparable.params, _report_nothing, stop, max_memory=max_memory
     )
     return best_on_folds(request, lambda trial: on_trial({**settings, **trial}), previous)
 
@@ -218,7 +235,7 @@ def _loss_text(loss: float) -> str:
     return f"{loss:.4f}" if loss >= 0.001 else f"{loss:.2g}"
 
 
-def _comparable(recipe: Recipe) -> Recipe:
+def _comparable_recipe(recipe: Recipe) -> Recipe:
     """Return the recipe whose log loss is compared: with NLL for the hinge loss, which has no log loss, and all tuples
     for keep="auto", which is chosen later.
     """
@@ -228,7 +245,7 @@ def _comparable(recipe: Recipe) -> Recipe:
     )
 
 
-def affordable(recipe: Recipe, rows: TrainingData, max_memory: int | None, stop: StopToken) -> tuple[Recipe, float]:
+def limit_work(recipe: Recipe, rows: TrainingData, max_memory: int | None, stop: StopToken) -> tuple[Recipe, float]:
     """Return the recipe, with `keep` if all tuples would take too long, and the ratio of the budget to the work.
 
     The order is not tried if the ratio is below 1. rows: the training rows; max_memory: bytes, None for half of the
@@ -241,7 +258,7 @@ def affordable(recipe: Recipe, rows: TrainingData, max_memory: int | None, stop:
     if n_tuples > MAX_PLANNED_TUPLES:  # too many to plan a cover or to list them for an estimate
         work_seconds = (LOOKUP_SECONDS * encoded.n_rows + LISTING_SECONDS) * n_tuples
     else:
-        fit_estimate = estimate(_comparable(recipe), TableShape(encoded, stop=stop), max_memory)
+        fit_estimate = estimate(_comparable_recipe(recipe), TableShape(encoded, stop=stop), max_memory)
         require_memory(fit_estimate)
         work_seconds = fit_estimate.cost.seconds
         budget_factor = (
@@ -253,6 +270,34 @@ def affordable(recipe: Recipe, rows: TrainingData, max_memory: int | None, stop:
     if order != 2 or budget_ratio >= 1.0 or n_kept < n_columns or not isinstance(recipe.definition, HierarchicalFamily):
         return recipe, budget_ratio
     return recipe.replace(keep=min(n_kept, max_kept(recipe.params["keep"], n_tuples))), 1.0
+
+
+def lacking_order(recipe: Recipe, data: TrainingData, orders: Sequence[int], stop: StopToken = NEVER) -> int | None:
+    """Return the lowest of some orders of which a fitted recipe lacks a tuple; None if it lacks none.
+
+    A score test decides (fitting/tuple_tests.py). The recipe, with its alphas chosen, is fitted to at most
+    MAX_TESTED_ROWS of the rows. Smooth levels are merged to few before the test, so that cells have rows. An order with
+    more than MAX_TESTED_TUPLES tuples is not tested.
+    """
+    encoded, settings = data.encoded, _comparable_recipe(recipe)
+    if encoded.n_rows > MAX_TESTED_ROWS:
+        drawn = np.random.default_rng(recipe.seed).choice(encoded.n_rows, MAX_TESTED_ROWS, replace=False)
+        encoded = encoded.take(np.sort(drawn))
+    columns = informative_columns(encoded.levels, recipe.missing == "skip")
+    scores: Floats | None = None
+    for order in orders:
+        tuples = list(combinations(columns, order)) if comb(len(columns), order) <= MAX_TESTED_TUPLES else []
+        if not tuples:
+            continue
+        if scores is None:  # of unmerged rows, in the order of `encoded`
+            rows = TrainingData(encoded, None, None, data.n_jobs, merge=False)
+            problem = settings.definition.make(FitRequest(rows, settings, settings.params, _report_nothing, stop))
+            scores = problem.fit.objective.scores(final_weights(problem, stop))[:, : encoded.n_classes]
+        n_levels = max(2, int(MAX_TESTED_CELLS ** (1 / order)))
+        test_table = lacking(scores, encoded.with_merged_levels(n_levels), tuples, data.n_jobs, stop)
+        if test_table["p"].min() * len(tuples) < LACKING_P:
+            return order
+    return None
 
 
 def _report_nothing(status: str) -> None:
@@ -296,19 +341,17 @@ class ShareFold:
     weights: Floats = field(default_factory=lambda: np.ones(1))
     memory_error: MemoryLimitError | None = None
 
-    def evaluate(
-        self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
-    ) -> tuple[Floats, Floats, float]:
-        """Fit with the share value[0] of the tuples; return -log p (m,) of the validation rows, slopes 0, and passes.
+    def evaluate(self, value: Floats, stop: StopToken, close: bool = False) -> tuple[Floats, float]:
+        """Fit with the share value[0] of the tuples; return -log p (m,) of the validation rows, and passes.
 
-        A model that needs too much memory counts as failed; `sloped` and `close` are ignored. See `choose_alpha.Fold`.
+        A model that needs too much memory counts as failed; `close` is ignored. See `choose_alpha.Fold`.
         """
         try:
             losses, self.weights = self._losses(self.recipe.replace(keep=float(value[0])), stop)
         except MemoryLimitError as error:
             self.memory_error, self.weights = error, np.ones(1)
             losses = np.array([np.inf])
-        return losses, np.zeros(1), 0.0
+        return losses, 0.0
 
     def _losses(self, recipe: Recipe, stop: StopToken) -> tuple[Floats, Floats]:
         """Return the losses and the weights of the validation rows after a fit."""

@@ -19,7 +19,6 @@ from bokeh.models.axes import LogAxis
 from alrviz.pictures.labels import (
     HEIGHT,
     LETTER,
-    LINE,
     WIDTH,
     Crossing,
     VisibleArea,
@@ -49,8 +48,7 @@ MAX_DRAWN_POINTS = 2_000  # points; beyond it a line of a picture 1,000 pixels w
 DASHES = [7, 5]
 LEGEND_ROW_PX = 25  # px
 KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("test rows", DASHES))  # words and dashes
-BEST = "lowest F found: limit of resolution"  # at the line of `gap_floor`
-MAX_LABEL_SHARE = 0.75  # of a picture's width, for the words on a grey line
+BEST = "lowest found"  # at the line of `gap_floor`
 _LEVELS = 1 + max(len(measure.grey) for measure in MEASURES.values())
 GREY_LINE_COST = 0.2  # of a racer's line is a grey one: words may stand on it
 MAX_MARKED_POINTS = 60  # with more points the line alone shows them
@@ -90,12 +88,19 @@ def convergence(
     size: tuple[int, int] | None = None,
     note: str = "",
 ) -> Picture:
-    """Return the picture of these racers; the page's theme colours axes and ground.
+    """Return the picture of these racers' curves; the page's theme colours axes and ground.
 
-    measure: a key of `MEASURES`. axis: a key of `AXES`. span: a key of `SPANS`. baseline: `Trace.baseline`. to_zero:
-    whether NLL falls to 0. dark: whether the ground is dark. rests: whether the lines rest; names then keep off them.
-    size: width and height of the drawing frame in pixels, None for those of a window of 1280x720. note: words in the
-    corner, which belong to the picture wherever it goes.
+    Args:
+        curves: the steps of each racer.
+        measure: a key of `MEASURES`.
+        axis: a key of `AXES`.
+        span: a key of `SPANS`.
+        baseline: `Trace.baseline`.
+        to_zero: whether NLL falls to 0, so that its axis is logarithmic.
+        dark: whether the ground is dark.
+        rests: whether the race stands still; names then keep off the lines.
+        size: width and height of the frame in pixels; None for those of a window of 1280x720.
+        note: words in the corner, which stay when the picture is copied.
     """
     if measure == "alpha":
         curves = penalties(curves)
@@ -163,7 +168,10 @@ def convergence(
 def grey_levels(
     measure: str, baseline: Mapping[str, float], curves: Sequence[RacerCurve]
 ) -> tuple[dict[str, float], float | None]:
-    """Return the heights of the grey lines of a measure by their words, and where gaps of 0 are drawn (`gap_floor`)."""
+    """Return the heights of a measure's grey lines by their words, and where gaps of 0 are drawn (`gap_floor`).
+
+    baseline: `Trace.baseline`; curves: those drawn, which gaps of 0 are drawn below.
+    """
     gaps = [values(curve.columns, measure, "train", curve.rows, curve.best) for curve in curves]
     floor = gap_floor(gaps) if measure == "gap" else None
     heights = {text: baseline[key] for key, text in MEASURES[measure].grey if np.isfinite(baseline.get(key, np.nan))}
@@ -219,9 +227,15 @@ def marks(
     dark: bool = False,
     drawn: Sequence[Data] = (),
 ) -> tuple[Data, Data, Data]:
-    """Heads of the lines, the words beside them, and the grey lines, as columns.
+    """Return the columns for the ends of the lines, the words beside them, and the grey lines.
 
-    ends: last point of each racer's line, None where it has none. drawn: lines that words should leave free.
+    Args:
+        curves: the racers.
+        ends: last point of each racer's line, None where it has none.
+        levels: heights of the grey lines by their words.
+        view: the visible area.
+        dark: whether the ground is dark.
+        drawn: lines that words should not cover.
     """
     colours = racer_colours([curve.label for curve in curves], dark)
     curve_looks = [
@@ -229,12 +243,7 @@ def marks(
     ]
     head_rows = [(curve.name, colour, marker, *end) for curve, colour, marker, end in curve_looks if end is not None]
     name, colour, marker, x, y = [list(column) for column in zip(*head_rows, strict=True)] if head_rows else [[]] * 5
-    tips = list(map(view.pixel, x, y))
-    grey_lines = [
-        (_grey_line_text(w, view.pixel(view.right, v), tips), v)
-        for w, v in levels.items()
-        if view.bottom <= v <= view.top
-    ]
+    grey_lines = [(text, height) for text, height in levels.items() if view.bottom <= height <= view.top]
     # Place the grey words first: a name has its line's colour, but a grey word is recognised by its place only.
     label_texts = [*(w for w, _ in grey_lines), *name]
     is_cut = [view.pixel(tip, view.top)[0] + LETTER * len(text) > view.width for tip, text in zip(x, name, strict=True)]
@@ -261,16 +270,6 @@ def marks(
         },
         {"x0": [view.begin] * len(grey_lines), "x1": [view.right] * len(grey_lines), "y": [v for _, v in grey_lines]},
     )
-
-
-def _grey_line_text(words: str, line_end: tuple[float, float], head_pixels: Sequence[tuple[float, float]]) -> str:
-    """Return the words of a grey line; without what explains them, where that takes most of the line or hides a head.
-
-    line_end: of the line, in pixels. head_pixels: of the racers' lines.
-    """
-    line_width, words_width = line_end[0], LETTER * len(words)
-    is_hidden = any(x > line_width - words_width and abs(y - line_end[1]) < LINE for x, y in head_pixels)
-    return words if words_width < MAX_LABEL_SHARE * line_width and not is_hidden else words.partition(":")[0]
 
 
 def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
@@ -305,7 +304,7 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
     for kind_name, dashes in KINDS:
         legend_items.append((kind_name, [fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)]))
     legend = add_legend(fig, legend_items, click_policy="hide", location="left")
-    corner_position = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
+    corner_position = {"x": 8, "y": 22, "x_units": "screen", "y_units": "screen"}
     note = Label(
         text="", text_color=readable(GREY, dark), text_font_size="16px", text_font=FONT_NAME, **corner_position
     )
@@ -320,17 +319,21 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
 
 
 def _tooltips(measure: str, axis: str, has_trials: bool) -> list[tuple[str, str]]:
-    """Return the tooltip of a point; while alphas are tried, a step need not be an iteration."""
+    """Return the tooltip of a point, (words, field) of each line, for a measure against an axis.
+
+    has_trials: whether alphas are tried, so that a step need not be an iteration.
+    """
     x_tip = [] if axis == "iterations" and (measure == "alpha" or not has_trials) else [(axis, "@x{0,0.[000]}")]
     step_tip = ("step" if has_trials else "iteration", "@step")
     return [("model", "$name"), step_tip, *x_tip, (MEASURES[measure].words, "@y{0.[000000]}")]
 
 
 def _kinds(measure: str) -> list[str]:
-    """Return the words for the lines that a measure has: of training rows, of test rows, or neither."""
+    """Return the words of the legend for lines of training rows and of test rows, if a measure has both."""
     definition = MEASURES[measure]
     columns = (definition.train, definition.heldout) if definition.of_rows else (None, None)
-    return [text for (text, _), column in zip(KINDS, columns, strict=True) if column is not None]
+    kinds = [text for (text, _), column in zip(KINDS, columns, strict=True) if column is not None]
+    return kinds if len(kinds) > 1 else []  # the axis names the rows of a measure that has but one kind
 
 
 def min_max(y: np.ndarray, limit: int = MAX_DRAWN_POINTS) -> np.ndarray:

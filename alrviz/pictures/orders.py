@@ -69,7 +69,7 @@ def orders(
         )
         y_low = max(y_low, -MAX_SHARE_BELOW_0 * y_high)
     loss_ticks = log_ticks(y_low, y_high) if is_log else []
-    tick_labels = {"major_label_overrides": {tick: f"{tick:.4g}" for tick in loss_ticks}}
+    tick_labels = {"major_label_overrides": {tick: np.format_float_positional(tick, trim="-") for tick in loss_ticks}}
     tick_parts = {"y": tick_labels, "ticks": {"ticks": loss_ticks}} if is_log else {}
     chosen_places = [k for k, order in enumerate(by_order) if order == chosen]
     means = {
@@ -154,7 +154,7 @@ def _cost(name: str, x: Any, order_rows: Sequence[Any]) -> Data:
 
 
 def _label_positions(y: Any) -> Data:
-    """Return the side of each point's label, away from the line: below at a minimum, else above on the free side."""
+    """Return where the label of each point is, away from the line y (n,): below a minimum, else above or beside."""
     label_positions = []
     for k, value in enumerate(y):
         previous, following = y[k - 1] if k else value, y[k + 1] if k + 1 < len(y) else value
@@ -166,7 +166,7 @@ def _label_positions(y: Any) -> Data:
 
 
 def log_range(values: Any) -> Range:
-    """Return whole powers of ten, two of them at least; above the highest point there is room for its number."""
+    """Return a range of whole powers of ten, two at least, that holds the values, with room for a number above."""
     if not len(values):
         return 1.0, 100.0
     low_power, high_power = np.floor(np.log10(values.min() / 1.3)), np.ceil(np.log10(values.max() * 4))

@@ -19,6 +19,7 @@ import numpy as np
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.pictures.palette import readable
 from alrviz.pictures.replay_map import Ground, ground_content
+from alrviz.studies.statistics.verdict import Verdict
 
 # Steps of a film: what a screen can show, and 6 racers stay far below 5 MB.
 STEPS = 1000
@@ -99,7 +100,7 @@ class ReplayPanel:
 class Film:
     """Data of a film.
 
-    counted: what a step is called. steps: (S,) their numbers. sentences: (place, words), each from its place on.
+    counted: what a step is called. steps: (S,) their numbers. verdicts: (place, verdict), each from its place on.
     measure: the view that is shown first. ground: a map beside the lines. about: where it comes from.
 
     Its places are whole numbers from 0 to S - 1.
@@ -108,7 +109,7 @@ class Film:
     title: str
     counted: str
     steps: Floats
-    sentences: Sequence[tuple[int, str]]
+    verdicts: Sequence[tuple[int, Verdict]]
     axes: Sequence[ReplayAxis]
     lines: Sequence[ReplayLine]
     views: Sequence[View]
@@ -124,9 +125,9 @@ def replay_html(film: Film) -> str:
 
 
 def live_html(title: str, section: str = "", script: str = "") -> str:
-    """Return the page that plays the film which its own server tells it, at the page's address with "/steps" behind.
+    """Return the page with this title that plays a film from its own server, at the page's address + "/steps".
 
-    section: HTML above the picture. script: what goes with it, run before the page starts to listen.
+    section: HTML above the picture; script: JavaScript that runs before the page starts to listen.
     """
     return _page(title, "null", f"{_POLICY}; connect-src 'self'", section, script)
 
@@ -138,7 +139,7 @@ def _page(title: str, data: str, policy: str, section: str = "", script: str = "
 
 
 def to_json(value: Any) -> str:
-    """Return the page's data as JSON in plain ASCII."""
+    """Return a value as JSON in plain ASCII; raise ValueError for numbers that are not finite."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
 
 
@@ -166,7 +167,7 @@ def content(film: Film, first: int = 0) -> dict[str, Any]:
         "title": film.title,
         "counted": film.counted,
         "steps": _rounded_numbers(film.steps[step_slice]),
-        "sentences": film.sentences,
+        "verdicts": [[place, verdict.headline, verdict.detail] for place, verdict in film.verdicts],
         "axes": [asdict(axis) for axis in film.axes],
         "measure": film.measure,
         "about": film.about,
@@ -215,7 +216,7 @@ def _panel(panel: ReplayPanel) -> dict[str, Any]:
 
 
 def _rounded_numbers(values: Any, digits: int = _DIGITS, step_slice: slice = slice(None)) -> list[float | int | None]:
-    """Round numbers to the digits that a picture needs; None for those that are not finite."""
+    """Return the values of a slice of steps, rounded to the digits that a picture needs; None if not finite."""
     if values is None:
         return []
     rounded_numbers: list[float | int | None] = []

@@ -51,7 +51,9 @@ def _order(level: Level) -> NDArray[np.intp]:
 
 def _shown(search: Search) -> list[tuple[Level, bool]]:
     """The levels to be drawn, and whether each is complete."""
-    return [(level, True) for level in search.levels] + ([(search.coming, False)] if search.coming is not None else [])
+    return [(level, True) for level in search.levels] + (
+        [(search.current_level, False)] if search.current_level is not None else []
+    )
 
 
 class _Blocks:
@@ -98,18 +100,18 @@ class _Blocks:
         return x, self.top * (1 - (ranks // n_cols + 0.5) / self._rows[k])
 
     def left(self, k: int) -> bool:
-        """Whether the names of a level are on the left of their nodes."""
+        """Return whether the names of level k are on the left of their nodes."""
         return k == 0 and len(self._rows) > 1
 
     def letters(self, k: int) -> int:
-        """Return how long its names may be."""
+        """Return how many characters the names of level k may have."""
         node_width = 0.9 * self._wide * (self.begin[k + 1] - self.begin[k]) / self._across[k]
         return max(4, int((0.88 * node_width - 14) / LETTER))
 
     def head(self, k: int, n_kept: int, n_scored: int, words: str) -> str:
-        """Return the head of level k, "kept of looked words kept", or its first parts if there is no room for it.
+        """Return the heading of level k, "3 of 10 pairs kept", or its first parts if there is no room for all of it.
 
-        kept, looked: numbers of tuples; words: such as "pairs".
+        n_kept, n_scored: numbers of tuples; words: such as "pairs".
         """
         block_width = self._wide * (self.begin[k + 1] - self.begin[k])
         counts_text = f"{n_kept:,} of {n_scored:,}"
@@ -120,10 +122,10 @@ class _Blocks:
 def tuples(
     search: Search, label: str, levels: int, size: tuple[int, int] | None = None, *, dark: bool = False
 ) -> Picture:
-    """Return the picture of levels.
+    """Return the picture of a search's levels.
 
-    label: the family's. levels: how many there will be; the first is of single columns where there are more than one.
-    size: of the frame, px, where it is known.
+    label: the family's; levels: how many there will be, the first of single columns if there are several; size: of the
+    frame, px, if it is known; dark: whether the ground is dark.
     """
     first_order = search.order + 1 - levels
     totals = [search.total(first_order + depth) for depth in range(levels)]
@@ -139,7 +141,7 @@ def tuples(
     for depth, (level, complete) in enumerate(_shown(search)):
         by_rank, dot_size = _order(level)[:MAX_TUPLES_PER_LEVEL], blocks.sizes[depth]
         x, y = blocks.at(depth, np.arange(len(by_rank)))
-        is_kept, is_scored = np.isin(by_rank, level.kept), ~np.isnan(level.scores[by_rank])
+        is_kept, is_scored = np.isin(by_rank, level.kept_indices), ~np.isnan(level.scores[by_rank])
         if (n_drawn := min(totals[depth], MAX_TUPLES_PER_LEVEL)) > MAX_MARKS:
             states = np.zeros(n_drawn if complete and totals[depth] <= MAX_TUPLES_PER_LEVEL else len(by_rank), np.intp)
             states[: len(by_rank)] = 1 + is_scored + (is_scored & is_kept)
@@ -184,7 +186,7 @@ def tuples(
             edges += [(*place_by_tuple[part], *node_place) for part in smaller_tuples if part in place_by_tuple]
         place_by_tuple = new_place_by_tuple
         head_texts[depth] = (
-            blocks.head(depth, len(level.kept), len(level.tuples), head_texts[depth])
+            blocks.head(depth, len(level.kept_indices), len(level.tuples), head_texts[depth])
             if complete
             else f"{head_texts[depth]}: scoring …"
         )
@@ -291,7 +293,7 @@ def _draw_ranks(plot: Plot, colours: Sequence[str], level_names: Sequence[str], 
 def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
     """Return the picture of predicted gain against mutual information, with a point for each tuple of the order.
 
-    label: label of the family, for its colour.
+    label: the family's, for its colour; dark: whether the ground is dark.
     """
     has_gains = search.gains is not None and search.mi is not None
     mi, gain = (np.empty(0) if values is None or not has_gains else values for values in (search.mi, search.gains))
@@ -300,8 +302,8 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
     if has_gains and last_level is not None:
         scored_tuples = search.numbers(last_level.tuples)
         state[scored_tuples] = 1
-        state[scored_tuples[last_level.kept]] = 2
-    tells = np.zeros(len(mi), bool) if search.tells is None or not has_gains else search.tells
+        state[scored_tuples[last_level.kept_indices]] = 2
+    tells = np.zeros(len(mi), bool) if search.is_significant is None or not has_gains else search.is_significant
     best_tuples = [
         int(k) for k in np.argsort(-np.where(tells, gain, -np.inf), kind="stable")[:MAX_NAMED_TUPLES] if tells[k]
     ]
@@ -337,7 +339,7 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
 
 
 def _drawn_points(x: NDArray[np.floating], y: NDArray[np.floating], state: NDArray[np.int8]) -> NDArray[np.intp]:
-    """Return which points (m,) are drawn: all of few, of many one of each state in a square of two px."""
+    """Return the indices (m,) of the points (x, y) to draw: of many, one of each state in squares of two px."""
     if len(x) <= MAX_MARKS:
         return np.arange(len(x))
     squares = (np.floor(160 * x).astype(np.int64) * 1000 + np.floor(80 * y).astype(np.int64)) * 3 + state
@@ -365,9 +367,10 @@ def _draw_gains(plot: Plot, label: str, dark: bool) -> None:
 
 def shares(lines: pd.DataFrame, orders: Sequence[int], label: str, chosen: tuple[int, float] | None, *,
            dark: bool = False) -> dict[str, Picture]:  # fmt: skip
-    """Return the pictures of SHARES.
+    """Return the pictures of SHARES, with a line for each of the orders.
 
-    lines: a study's summary, maybe empty. orders: a line each. chosen: order and share of the verdict.
+    lines: a study's summary, maybe empty; label: the family's; chosen: order and share of the verdict; dark: whether
+    the ground is dark.
     """
     colours = tuple(family_shades(label, len(orders), dark))
     pictures = {}
@@ -390,7 +393,7 @@ def shares(lines: pd.DataFrame, orders: Sequence[int], label: str, chosen: tuple
 
 
 def _line(order_rows: pd.DataFrame, name: str) -> Data:
-    """Return a figure (log_loss, parameters, ...) of one order against the share kept, with its error bars."""
+    """Return the figure `name` (log_loss, parameters, ...) of an order's rows by the share kept, with error bars."""
     if not len(order_rows):
         return {column: np.empty(0) for column in ("x", "y", "low", "high")} | {"words": []}
     y = order_rows[name].to_numpy(float)

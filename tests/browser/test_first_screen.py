@@ -184,7 +184,7 @@ def test_in_the_dark_no_control_is_seen_before_it_is_dark(new_explorer: Callable
     explorer.page.goto(explorer.url, wait_until="commit")
     explorer.wait(lambda: explorer.js("'drawn' in document.documentElement.dataset"), "the page in place of Opening")
     inks = explorer.js("""() => Array.from(probe.all())
-        .filter((e) => e.matches("button") && /^(draw|ALR wins)/.test(e.innerText))
+        .filter((e) => e.matches("button") && /^(draw|ALR is faster)/.test(e.innerText))
         .map((e) => getComputedStyle(e).color.match(/[0-9]+/g).map(Number))""")
     assert inks
     assert all(min(ink[:3]) > 150 for ink in inks), inks

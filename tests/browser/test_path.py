@@ -25,7 +25,7 @@ def test_a_path_runs_to_its_sentence_and_a_fit_follows_the_slider(explorer: Expl
     ready(explorer)
     explorer.run.click()
     explorer.wait_says(DONE)
-    explorer.wait_says("^An intermediate alpha is best: alpha [\\d.]+ has test log loss 0\\.\\d+, below ")
+    explorer.wait_says("^alpha [\\d.]+ has the lowest test log loss, 0\\.\\d+")
     slider = explorer.page.get_by_role("slider", name=re.compile("^alpha"))
     slider.focus()
     for _ in range(3):
@@ -44,7 +44,7 @@ def test_a_link_opens_the_path_the_measure_and_the_alpha_that_were_looked_at(exp
     explorer.wait_says("^At alpha 31.6$")
     assert explorer.asked()["path"] == ["1"]
     weights = explorer.page.get_by_role("combobox", name=re.compile("^Weights of"))
-    assert "alr to 1" in weights.inner_text()
+    assert "alr toward 1" in weights.inner_text()
 
 
 @slow
@@ -61,7 +61,7 @@ def test_it_looks_right_and_every_control_is_reached(new_explorer, theme: str):
     explorer.wait_says(DONE)
     look("path-full")
     explorer.button("RMSE").first.click()
-    explorer.choose("Weights of", "alr to AnJE")
+    explorer.choose("Weights of", "alr toward AnJE")
     explorer.wait_says("^fitted in |^of the path")
     look("path-other")
     assert not look.wrong

@@ -28,7 +28,7 @@ def test_a_saved_view_is_drawn_without_a_network(new_page: Any, tmp_path: Path) 
       .map((figure) => Math.max(...figure.renderers.map((one) => one.data_source.get_length() ?? 0)))"""
     longest = max(len(run.trace) for run in race.runs)
     wait_until(lambda: page.evaluate(counted) == [longest], 30, "the curves")
-    assert page.get_by_text("At iteration").first.is_visible()
+    assert page.get_by_text("Iteration").first.is_visible()
     # In a place as narrow as a notebook's cell what stands beside the picture comes below it, and is not cut.
     side, run = page.locator(".alrviz-side"), page.get_by_role("button", name="Run or pause (space)")
     for width, below in ((1280, False), (712, True)):

@@ -86,7 +86,7 @@ def test_a_secret_link_shows_a_race_on_a_phone_never_runs_ahead_and_cannot_touch
     explorer.wait(lambda: phone.evaluate("data.film") != film, "the next race on the phone")
 
     def over() -> bool:
-        theirs, words = phone.evaluate("[last < 0 ? -1 : data.steps[last], last < 0 ? '' : data.sentences.at(-1)[1]]")
+        theirs, words = phone.evaluate("[last < 0 ? -1 : data.steps[last], last < 0 ? '' : data.verdicts.at(-1)[1]]")
         mine, ended = max(explorer.last_steps().values()), explorer.says("^ended$")
         seen.append((theirs, mine))
         assert theirs <= mine, "the phone knows points that the screen does not show"

@@ -151,7 +151,7 @@ def test_hostile_names_stay_text():
     assert frame.index[0] == ("=1+1 && a & b", "<script> & x")
 
 
-def test_nothing_to_read_before_fit():
+def test_unfitted_classifier_has_no_attributes():
     X, _ = drawn(10)
     for ask in ("predict", "predict_proba", "decision_function", "explain"):
         with pytest.raises(NotFittedError):

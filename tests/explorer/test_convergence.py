@@ -66,7 +66,7 @@ def test_first_screen_is_recorded_and_then_live():
     assert page.session.link.query == ""
     until(page, lambda: not getattr(view.race, "recorded", False))
     until(page, lambda: ended(page))
-    assert "times faster" in view.sentence.object
+    assert " where " in view.sentence.object
     reader = view.player.reader
     assert view.race.runs[0].trace[-1].index == value_at(reader.racers[0], "index", reader.head)
     assert "parameters" in page.starter.pane.object
@@ -203,7 +203,7 @@ def test_a_racers_settings_hide_what_has_no_effect():
 def racer(family, *, parameters=850, choosing=0.0, refused=""):
     """The estimate of a racer of a megabyte and a millisecond a pass."""
     one = Cost(parameters, 10**6, 1e-3, 1)
-    known = Estimate(one, 84, 10**9, refused=refused)
+    known = Estimate(one, 84, 10**9, refusal=refused)
     return RecipeEstimate(family, Recipe(family), known, one, Cost(seconds=choosing), one, refused)
 
 

@@ -86,7 +86,7 @@ def test_message_after_message_it_is_the_film(registry):
     line = feed.pull()
     assert early.take(line).known == late.take(line).known
     assert early.film == film_of(race)
-    assert early.film["sentences"][-1][1] not in ("", "Nothing is decided yet.")
+    assert early.film["verdicts"][-1][1] not in ("", "Nothing is decided yet.")
     assert early.known["state"] == "The race is over."
 
 
@@ -146,7 +146,7 @@ def test_whoever_looks_on_keeps_the_race_going_and_does_nothing_else(registry):
     now[0] += 61
     registry.sweep()
     assert race.calls == ["start", "stop"]
-    assert "Stopped by the server" in Player().take(feed.pull()).known["sentences"][-1][1]
+    assert "Stopped by the server" in Player().take(feed.pull()).known["verdicts"][-1][1]
 
 
 def test_the_last_step_of_a_racer_that_ends_while_others_are_read_is_told(registry, monkeypatch):
@@ -183,7 +183,7 @@ def test_once_held_out_rows_were_scored_the_sentence_tells_a_tie(registry, monke
     race.end()
     player = Player().take(feed.pull())
     feed._tie_scoring.wait(10)
-    assert "a tie" in player.take(feed.pull()).known["sentences"][-1][1]
+    assert "a tie" in player.take(feed.pull()).known["verdicts"][-1][2]
     assert feed.pull() == b""
 
 
@@ -203,7 +203,7 @@ def test_nobody_is_told_more_than_the_owners_screen_has_shown(registry):
             len(line["y"]) == seen + 1 for view in reader.known["measures"] for line in view["lines"] if line["y"]
         )
         assert reader.known["state"] == "Live."
-        assert not any("faster" in words or "No difference" in words for _, words in reader.known["sentences"])
+        assert not any(" where " in headline or "fast" in headline for _, headline, _ in reader.known["verdicts"])
         late = Player().take(feed.full_message)
         assert late.film == reader.film
     for resting, state in (("paused", "Paused by its owner."), ("away", "Its owner is on another page.")):
@@ -224,7 +224,7 @@ def test_a_race_that_its_owner_stopped_is_over_where_the_owner_saw_it(registry):
     reader = Player().take(feed.pull())
     assert reader.known["steps"] == list(range(41))
     assert reader.known["state"] == "The race is over."
-    assert reader.known["sentences"][-1][1].startswith("Stopped by its owner after lr 40 iterations")
+    assert reader.known["verdicts"][-1][1].startswith("Stopped by its owner after 40 iterations")
 
 
 def test_a_race_that_goes_on_without_its_owner_is_told_as_it_goes(registry):

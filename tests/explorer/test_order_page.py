@@ -76,7 +76,7 @@ def test_orders_may_be_judged_without_the_models_beside_them(page):
 def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason():
     narrow = open_page("?page=order&data=xor&kinds=2i_3i_4i_5i&of=lr_a0.1&folds=5")
     until(narrow, lambda: narrow.runner.costs is not None)
-    shown = [one for one in narrow.runner.costs.fits if one.refused]
+    shown = [one for one in narrow.runner.costs.fits if one.refusal]
     assert shown, "an order above the number of columns"
     assert "left out" in narrow.layout.cost_table.object
     assert "the table has only 2 used columns" in narrow.layout.cost_table.object
@@ -334,6 +334,6 @@ def test_what_failed_is_computed_again_when_there_is_a_place_and_what_is_not_sav
 
 def test_cost_of_what_is_refused_is_escaped():
     text = costs_html(
-        PlannedStudy((RecipeEstimate("n = 1", OrderSpec.default_recipes[0], refused="<b>too large</b>"),), Cost())
+        PlannedStudy((RecipeEstimate("n = 1", OrderSpec.default_recipes[0], refusal="<b>too large</b>"),), Cost())
     )
     assert "&lt;b&gt;too large" in text

@@ -316,7 +316,16 @@ def test_what_a_menu_offers_and_a_verdict_says_is_explained():
     solvers = set(FAMILIES["lr"].params["solver"].choices) - {"auto"}
     families = {"rf": "random forest", "hgb": "gradient boosting"}
     assert {families.get(name, name) for name in FAMILIES} | solvers <= terms
-    for term in ("F", "phi", "infimum", "suboptimality", "preconditioner", "Silverman", "Kohavi-Wolpert", "Domingos"):
+    for term in (
+        "F",
+        "phi",
+        "infimum",
+        "loss above the lowest",
+        "preconditioner",
+        "Silverman",
+        "Kohavi-Wolpert",
+        "Domingos",
+    ):
         assert term in TERMS
     assert list(TERMS) == sorted(TERMS, key=str.lower), "the file is in order, and has no term twice"
 

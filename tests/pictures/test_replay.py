@@ -17,6 +17,7 @@ from alrviz.pictures.replay import (
     live_html,
     replay_html,
 )
+from alrviz.studies.statistics.verdict import Verdict
 
 EVIL = "</script><script>alert(1)</script>\u2028&amp;<!--"
 
@@ -25,7 +26,7 @@ def a_film(name="lr", steps=3, racers=1, **changes):
     x = np.arange(steps, dtype=float)
     line = ReplayLine(name=name, light="#D55E00", dark="#E69F00", x=[x])
     view = View(label="NLL", short="training", log=False, train=[np.sqrt(x) / 3] * racers, heldout=[None] * racers)
-    parts = {"title": name, "counted": "iteration", "steps": x, "sentences": [(0, name)], "about": [name]}
+    parts = {"title": name, "counted": "iteration", "steps": x, "verdicts": [(0, Verdict(name))], "about": [name]}
     return Film(
         **{**parts, "axes": [ReplayAxis("steps", "steps")], "lines": [line] * racers, "views": [view], **changes}
     )

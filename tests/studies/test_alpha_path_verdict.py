@@ -1,4 +1,4 @@
-"""What a path says: each sentence of the list, the names, and the fit that follows a hand."""
+"""Verdicts on paths: each headline of the list, the names, and the fit that follows a hand."""
 
 import json
 from types import SimpleNamespace
@@ -13,7 +13,8 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.alpha_path_task import errors_above
 from alrviz.studies.protocols.alpha_path import LiveAlphaPath, alpha_path, is_quick
-from alrviz.studies.protocols.alpha_path_verdict import best_of, path_names, sentence, verdict_on, verdicts_on
+from alrviz.studies.protocols.alpha_path_verdict import best_of, path_names, path_verdict, verdict_on, verdicts_on
+from tests.headlines import check_headline
 
 ALPHAS = [100.0, 1.0, 0.01]
 
@@ -33,7 +34,7 @@ def curve(values, errors=(0.01, 0.01, 0.01), measure="log_loss"):
         ((0.41, 0.4, 0.41), "unclear", 1.0),
     ],
 )
-def test_where_the_best_lies(values, place, alpha):
+def test_place_of_the_best_alpha(values, place, alpha):
     found = verdict_on(curve(values), "log_loss")
     assert (found.place, found.alpha, found.value) == (place, alpha, min(values))
     assert (found.first, found.last) == (values[0], values[2])
@@ -75,46 +76,49 @@ class Told:
         return self.table
 
 
+@pytest.mark.parametrize("measure", ["log_loss", "rmse", "error"])
 @pytest.mark.parametrize(
-    ("losses", "said"),
+    ("losses", "headline"),
     [
-        (
-            (0.5, 0.4, 0.6),
-            "An intermediate alpha is best: alpha 1 has test log loss 0.400, below 0.500 at alpha 100 (AnJE itself "
-            "0.700) and 0.600 at alpha 0.01 (unregularised 1.500).",
-        ),
-        (
-            (0.4, 0.5, 0.6),
-            "The best lies at the generative end: test log loss 0.400 at alpha 100 (AnJE itself 0.700), against "
-            "0.600 at alpha 0.01 (unregularised 1.500).",
-        ),
-        (
-            (0.6, 0.4, 0.41),
-            "The best is as good as the weakest-penalty end: alpha 1 has test log loss 0.400, within two standard "
-            "errors of 0.410 at alpha 0.01 (unregularised 1.500); 0.600 at alpha 100 (AnJE itself 0.700) is worse.",
-        ),
+        ((0.5, 0.4, 0.6), "alpha 1 has the lowest test log loss, 0.400; both ends are worse."),
+        ((0.4, 0.5, 0.6), "The strongest penalty has the lowest test log loss, 0.400; the weakest 0.600."),
+        ((0.41, 0.4, 0.6), "The strongest penalty is as good as alpha 1: test log loss 0.410."),
+        ((0.6, 0.5, 0.4), "The weakest penalty has the lowest test log loss, 0.400; the strongest 0.600."),
+        ((0.6, 0.4, 0.41), "The weakest penalty is as good as alpha 1: test log loss 0.410."),
+        ((0.41, 0.4, 0.41), "53 test rows are too few to tell which alpha is best."),
     ],
 )
-def test_the_sentences(losses, said):
-    assert sentence(Told(losses)) == said
+def test_the_headlines(losses, headline, measure):
+    study = Told(losses)
+    verdict = path_verdict(study, measure)
+    check_headline(verdict)
+    if measure == "log_loss":
+        assert verdict.headline == headline
+        assert all(f"{loss:.3f} at alpha" in verdict.detail for loss in (losses[0], min(losses), losses[2]))
+        assert "AnJE 0.700, without a penalty 1.500" in verdict.detail
+
+
+def test_there_is_no_verdict_before_a_path():
+    empty = Told((0.5, 0.4, 0.6))
+    empty.table = pd.DataFrame()
+    assert path_verdict(empty) is None
 
 
 @pytest.mark.parametrize("losses", [(0.402, 0.4, 0.402), (0.4, 0.402, 0.402)])
 def test_alpha_hardly_matters_only_where_that_is_sure(losses):
-    sure, unsure = (sentence(Told(losses, error=error)) for error in (0.002, 0.02))
-    assert sure.startswith("alpha hardly matters")
-    assert "cannot be told from 53 test rows" in unsure
-    assert "± 0.040" in unsure
-    assert ("alpha 1 " in unsure) == (losses[1] == 0.4)
+    sure, unsure = (path_verdict(Told(losses, error=error)) for error in (0.002, 0.02))
+    check_headline(sure)
+    assert sure.headline.startswith("alpha hardly matters")
+    assert "53 test rows are too few" in unsure.headline
+    assert "± 0.040" in unsure.detail
 
 
-def test_a_dip_of_rmse_is_said_where_log_loss_has_none():
+def test_a_dip_of_rmse_is_reported_where_log_loss_has_none():
     told = Told((0.4, 0.5, 0.6), rmse=(0.21, 0.19, 0.25))
-    assert sentence(told).endswith(
-        " RMSE however has a minimum in between: 0.190 at alpha 1, 0.210 and 0.250 at the ends."
-    )
-    assert sentence(told, "rmse").startswith("An intermediate alpha is best: alpha 1 has test RMSE 0.190")
-    assert "minimum" not in sentence(Told((0.5, 0.4, 0.6), rmse=(0.21, 0.19, 0.25)))
+    detail = path_verdict(told).detail
+    assert detail.endswith("Test RMSE: 0.210 at alpha 100, 0.190 at alpha 1, 0.250 at alpha 0.01.")
+    assert path_verdict(told, "rmse").headline.startswith("alpha 1 has the lowest test RMSE, 0.190")
+    assert "RMSE" not in path_verdict(Told((0.5, 0.4, 0.6), rmse=(0.21, 0.19, 0.25))).detail
 
 
 def test_errors_are_those_of_paired_rows():
@@ -139,12 +143,12 @@ def study():
 
 
 def test_names_say_the_center(study):
-    assert path_names(study) == ["alr to AnJE", "lr to 0"]
+    assert path_names(study) == ["alr toward AnJE", "lr toward 0"]
     assert [one.racer for one in verdicts_on(study, "rmse")] == [0, 1]
-    assert "of 2 paths" in sentence(study)
+    assert "of 2 paths" in path_verdict(study).detail
 
 
-def test_a_fit_that_follows_a_hand_is_the_paths_own(study):
+def test_live_alpha_fit_equals_the_path(study):
     live = LiveAlphaPath(study.dataset)
     for alpha in (1.0, 100.0, 0.01, 1.0):
         row = live.fit(study.recipes[1], alpha)
@@ -165,7 +169,7 @@ def test_it_starts_at_the_nearest_fit():
     assert again["n_iter"] < first["n_iter"] / 2
 
 
-def test_it_is_stopped_and_says_what_cannot_be_fitted():
+def test_stop_ends_it_and_unfittable_recipes_raise():
     live = LiveAlphaPath(load_demo("led", 300))
     stop = StopToken()
     stop.stop()

@@ -90,7 +90,7 @@ def test_the_numbers_depend_on_no_worker_and_on_the_seed_alone(data, study):
     assert not np.allclose(other.refits()[1][0], study.refits()[1][0])
 
 
-def test_what_was_kept_is_not_computed_again(data, study, tmp_path):
+def test_saved_refits_are_not_computed_again(data, study, tmp_path):
     store = Store(tmp_path / "runs.sqlite")
     first = alrviz.effect_bands(data, RECIPE, refits=6, n_jobs=1, keep=store)
     for _, _row in zip(range(3), first.rows(), strict=False):
@@ -103,7 +103,7 @@ def test_what_was_kept_is_not_computed_again(data, study, tmp_path):
         assert (one == two).all()
 
 
-def test_what_refits_would_choose_anew_is_refused(data):
+def test_recipes_with_open_choices_raise_for_bands(data):
     for recipe, words in (
         (alrviz.Recipe("salr", order=2, unit="cell"), "cells"),
         (alrviz.Recipe("dlr"), "cells"),

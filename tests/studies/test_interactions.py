@@ -36,7 +36,7 @@ def _apart(data, rows):
 
 
 @pytest.mark.parametrize("recipe", FAMILIES, ids=lambda recipe: recipe.label)
-def test_every_score_table_is_taken_apart_exactly(mixed, recipe):
+def test_effects_sum_to_the_score_of_every_family(mixed, recipe):
     data, X, y, new = mixed
     model = alrviz.make_estimator(recipe).fit(X, y)
     found = alrviz.interactions(model, _apart(data, slice(0, 400)))
@@ -59,7 +59,7 @@ def test_every_score_table_is_taken_apart_exactly(mixed, recipe):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_dlr_is_taken_apart_into_its_columns(mixed, classes):
+def test_dlr_effects_are_those_of_its_columns(mixed, classes):
     """Exactly so on rows it knows and on others, with gaps and numbers and levels that it has not seen."""
     _, X, y, new = mixed
     y = y if classes == 2 else np.where(X["smoker"].astype(str) == "yes", "third", y)
@@ -161,7 +161,7 @@ def test_changes_keep_the_classes_of_the_row_as_it_is_and_name_levels_that_are_t
         found.row(0, changes={"region": ["north"]})
 
 
-def test_what_other_levels_would_change_is_what_the_model_says(mixed):
+def test_what_if_matches_the_model(mixed):
     data, X, y, new = mixed
     model = alrviz.LRClassifier(order=2).fit(X, y)
     found = alrviz.interactions(model, _apart(data, slice(0, 400)))
@@ -267,7 +267,7 @@ def test_cells_have_a_line_for_each_class():
     assert found.verdict().headline
 
 
-def test_what_cannot_be_taken_apart_is_refused():
+def test_models_without_effects_raise():
     data = alrviz.load_demo("led", 300)
     forest = alrviz.TANClassifier().fit(data.X, data.y)
     with pytest.raises(RecipeError, match=r"TANClassifier is no sum over cells.*expected one of lr"):

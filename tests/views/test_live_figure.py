@@ -123,7 +123,7 @@ def test_separable_rows_turn_the_axis_and_the_measure_comes_back_afterwards():
     view.press_run()
     race.take(3)
     pump(view, 3)
-    assert view.picture.pane.object.yaxis[0].axis_label.startswith("suboptimality per row")
+    assert view.picture.pane.object.yaxis[0].axis_label.startswith("loss above the lowest")
     for run in race.runs:
         step = run.trace[-1]
         run.trace.append(type(step)(*(getattr(step, n) for n in step.__slots__[:-1]), {**step.extra, "lead": 1.0}))
@@ -189,11 +189,11 @@ def test_another_race_of_the_same_racers_is_drawn_in_the_figure_that_is_there():
     pump(view, 3)
     assert view.measure == "nll"
     assert view.picture.pane.object is figure
-    assert figure.yaxis[0].axis_label == "NLL per row (nats), log scale"
+    assert figure.yaxis[0].axis_label == "loss per row (nats), log scale"
     assert [item.visible for item in parts["legend"].items] == [True] * 4
     view.measure = "gradient"
     assert view.picture.pane.object is figure
-    assert [item.visible for item in parts["legend"].items] == [True] * 3 + [False]
+    assert [item.visible for item in parts["legend"].items] == [True, True, False, False]
     view.measure = "error"
     assert view.picture.pane.object is not figure
 

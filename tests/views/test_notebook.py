@@ -133,7 +133,7 @@ def test_after_a_cell_the_picture_and_words_are_those_of_the_end(kernel):
     assert last.update
     assert last.transient == kernel.published[0].transient
     assert last.data["image/png"] != before
-    assert "Step limit" in last.data["text/plain"]
+    assert "iterations, the limit" in last.data["text/plain"]
     published = len(kernel.published)
     end_cell(kernel)
     assert len(kernel.published) == published, "nothing has changed"
@@ -223,7 +223,7 @@ def test_a_page_gets_the_view_as_it_is_when_it_asks_and_then_every_change_once(k
     view.watch(race)
     page = opened(kernel, view)
     (sent, _) = page.sent[0]
-    assert "Step limit" in sent["document"]
+    assert "iterations, the limit" in sent["document"]
     assert set(sent["needs"]) == {"scripts", "font", "state-sync", MATERIAL_BUNDLE}
     assert len(sent["document"]) < 1_000_000
     assert "cdn.holoviz" not in sent["document"]
@@ -456,7 +456,7 @@ def test_a_view_is_saved_as_a_page_or_a_picture(tmp_path):
         assert picture.size[0] > 1000
     view.save(str(tmp_path / "race.html"))
     page = (tmp_path / "race.html").read_text(encoding="utf-8")
-    assert "Step limit" in page
+    assert "iterations, the limit" in page
     fetched = re.findall(r"(?:js_urls|js_modules|css_urls) = \[([^\]]*)\]", page)
     assert fetched  # the lists of what Panel's scripts would fetch
     assert not any("http" in urls for urls in fetched)
@@ -589,7 +589,7 @@ def test_where_nobody_connects_a_picture_is_shown(monkeypatch):
     kind, html = view._display_()._mime_()
     assert kind == "text/html"
     assert "src='data:image/png;base64," in html
-    assert "Step limit" in html
+    assert "iterations, the limit" in html
     bundle, _ = view._repr_mimebundle_()
     assert bundle["text/html"] == html
 

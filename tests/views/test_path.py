@@ -12,7 +12,7 @@ from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.protocols import alpha_path as path_module
 from alrviz.studies.protocols.alpha_path import alpha_path
-from alrviz.studies.protocols.alpha_path_verdict import sentence
+from alrviz.studies.protocols.alpha_path_verdict import path_verdict
 from alrviz.views.studies import path_follower
 from alrviz.views.studies.path import AlphaSlider, nearest
 from tests.views.studied import slowed, until
@@ -36,7 +36,7 @@ def settle(view):
 
 def test_before_it_runs_it_says_what_run_will_do_and_fits_where_the_slider_is():
     view = alrviz.PathView(study())
-    assert "Press Run: 2 paths along alpha" in view.sentence.object
+    assert "Press Run: fits from a strong" in view.sentence.object
     assert "0 of 5 fits" in view.bar.progress.object
     settle(view)
     assert view.losses.plot["live"].data["x"] == [10.0]
@@ -50,10 +50,10 @@ def test_it_fills_and_ends_with_the_sentence(monkeypatch):
     view.press_run()
     until(view, lambda: "No path is complete yet" in view.sentence.object)
     figure = view.losses.plot.figure
-    until(view, lambda: "After 1 of 2 paths:" in view.sentence.object)
+    until(view, lambda: "After 1 of 2 paths." in view.sentence.object)
     until(view, lambda: "· done" in view.bar.progress.object)
     assert view.losses.plot.figure is figure, "fed, not made anew"
-    assert view.sentence.object == f"<div class='sentence'>{sentence(view.study)}</div>"
+    assert path_verdict(view.study).headline in view.sentence.object
     lines = view.study.summary().query("racer == 1").sort_values("alpha", ascending=False)
     np.testing.assert_array_equal(view.losses.plot["heldout"][1].data["y"], lines.log_loss)
     assert (
@@ -63,7 +63,7 @@ def test_it_fills_and_ends_with_the_sentence(monkeypatch):
     assert [one.racer for one in view.readings] == [0, 1]
     view.measure = "rmse"
     np.testing.assert_array_equal(view.losses.plot["heldout"][1].data["y"], lines.rmse)
-    assert "test RMSE" in view.sentence.object
+    assert "Test RMSE" in view.sentence.object
 
 
 def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(monkeypatch):
@@ -211,7 +211,7 @@ def test_the_csv_has_every_fit_and_the_table_says_what_stopped_early(done):
     view = alrviz.PathView(done)
     view._numbers.open = True
     assert "naive Bayes" in view._numbers.table.object
-    assert "lr, unregularised" in view._numbers.table.object
+    assert "lr, no penalty" in view._numbers.table.object
     frame = pd.read_csv(io.StringIO(view.csv_of_fits()), comment="#")
     np.testing.assert_array_equal(frame.log_loss, done.frame().log_loss)
 

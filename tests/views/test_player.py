@@ -192,7 +192,7 @@ def test_a_showing_that_is_not_over_says_where_it_stands():
     player.load_race(race)
     assert player.status_html == "ended"
     player.scrub(3)
-    assert player.status_html == "step 3 of 299"
+    assert player.status_html == "iteration 3 of 299"
     player.run()
     assert player.status_html == "running"
     player.tick()
@@ -201,9 +201,9 @@ def test_a_showing_that_is_not_over_says_where_it_stands():
     assert at > 3
     assert player.status_html == f"paused at {at} of 299"
     player.scrub(10)
-    assert player.status_html == "step 10 of 299"
+    assert player.status_html == "iteration 10 of 299"
     race.recorded = True
-    assert player.status_html.endswith("recorded earlier</b> &middot; step 10 of 299")
+    assert player.status_html.endswith("recorded earlier</b> &middot; 10 of 299")
     player.step()
     assert player.reader.head == 11
     player.scrub(299)

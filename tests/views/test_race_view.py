@@ -28,13 +28,13 @@ def test_a_race_is_followed_step_by_step_and_ends_in_a_sentence():
     view.pump()
     assert len(drawn(view)) == 3
     pump(view, 5)
-    assert "At iteration 2: " in view.sentence.object
+    assert "Iteration 2: " in view.sentence.object
     race.take(37)
     race.end()
     pump(view, 60)
     assert len(drawn(view)) == 40
     assert not view.player.playing
-    assert "times faster" in view.sentence.object
+    assert " where " in view.sentence.object
     assert "<td>" in view.side.object
     np.testing.assert_allclose(drawn(view)[-1], race.runs[0].trace[-1].nll / 10)
 
@@ -65,7 +65,7 @@ def test_curves_words_and_slider_are_of_one_iteration_at_every_tick():
         assert view.transport.slider.value == at
         assert view.transport.slider.label == f"Iteration: {at:,}"
         assert f"At iteration {at:,} " in view.side.object
-        assert f"At iteration {at}: " in view.sentence.object
+        assert f"Iteration {at}: " in view.sentence.object
         seen.add(at)
         if view.player.reader.head >= view.player.reader.last:
             race.end()
@@ -109,7 +109,7 @@ def test_stop_of_a_race_that_has_ended_but_is_still_shown_ends_it_there_and_offe
     view.press_stop()
     assert len(drawn(view)) == before
     assert view.player.status_html == "stopped"
-    assert view.sentence.object.startswith("<p class='sentence'>Stopped by you after lr")
+    assert view.sentence.object.startswith("<p class='sentence'>Stopped by you after")
     assert view.transport.stop.disabled
     assert (view.transport.slider.value, view.transport.slider.end) == (before - 1, before - 1)
     assert len(pd.read_csv(io.StringIO(view._csv()), comment="#")) == 2 * before
@@ -254,7 +254,7 @@ def test_stop_before_the_first_point():
     view.press_run()
     view.press_stop()
     assert view.race is second
-    assert "Stopped by you before the first step" in view.sentence.object
+    assert "Stopped by you before the first iteration" in view.sentence.object
     assert len(drawn(view)) == 0
 
 
@@ -286,7 +286,7 @@ def test_the_penalty_of_each_order_is_followed_played_and_kept_as_any_measure_is
     view = view_of(race)
     assert "penalty of each order" in view._measures.select.options
     view.measure = "alpha"
-    assert view.picture.plot.figure.xaxis[0].axis_label == "steps: trials of alpha, then iterations"
+    assert view.picture.plot.figure.xaxis[0].axis_label == "trials of alpha, then iterations"
     assert [drawn(view, k).tolist() for k in (0, 1)] == [[10.0, 0.5], [10.0, 40.0]]
     assert [words for words in view.picture.plot["words"].data["words"] if words] == ["hlr order 1", "hlr order 2"]
     assert "Looking for alpha: hlr (2 trials)." in view.sentence.object
@@ -342,7 +342,7 @@ def test_recorded_race_is_shown_whole_at_once_and_round_trips():
     assert len(drawn(view)) == 30
     assert "recorded" in view.status.object
     assert [part.text for part in view.picture.pane.object.select({"type": Label})] == ["recorded earlier"]
-    assert "times faster" in view.sentence.object
+    assert " where " in view.sentence.object
     pd.testing.assert_frame_equal(back.frame(), race.frame(), check_dtype=False, check_like=True, rtol=1e-8)
     assert back.recipes == race.recipes
 
@@ -363,7 +363,7 @@ def test_the_playback_menu_sets_speed_and_loop_and_says_what_is_chosen():
     assert (view.player.speed, view.player.playing) == (2.0, True)
     pump(view, 2)
     assert view.player.reader.head < view.player.reader.last
-    assert "At iteration" in view.sentence.object or view.sentence.object == verdict
+    assert "Iteration" in view.sentence.object or view.sentence.object == verdict
     for _ in range(200):
         view.pump()
         if view.player.reader.head >= view.player.reader.last:

@@ -29,8 +29,8 @@ def test_a_race_is_what_its_view_shows():
     data = data_of(replay(race))
     view = view_of(race)
     assert [line["name"] for line in data["lines"]] == [racer.name for racer in view.player.reader.racers]
-    assert data["sentences"][-1][1] == re.sub("<[^>]*>", "", view.sentence.object)
-    (nll,) = [of for of in data["measures"] if of["label"].startswith("NLL per row")]
+    assert " ".join(data["verdicts"][-1][1:]).strip() == view.shown_text()
+    (nll,) = [of for of in data["measures"] if of["label"].startswith("loss per row")]
     frame = race.frame()
     for number, line in enumerate(nll["lines"]):
         of = frame[frame["racer"] == number]
@@ -47,13 +47,13 @@ def test_alphas_that_are_found_are_lines_of_a_measure_of_their_own():
     data = data_of(replay(race))
     assert [line["name"] for line in data["lines"]] == ["lr", "hlr", "hlr order 1", "hlr order 2"]
     *others, alphas = data["measures"]
-    assert alphas["along"][0] == "steps: trials of alpha, then iterations"
+    assert alphas["along"][0] == "trials of alpha, then iterations"
     assert [line["y"] for line in alphas["lines"]] == [[], [], [None, 10, *[0.5] * 4], [None, 10, *[40] * 4]]
     assert all(line["y"] == line["held"] == [] for of in others for line in of["lines"][2:])
     assert data["lines"][2]["x"][0] == [0, 1, 2, 3, 4, 5]
     assert data["lines"][1]["x"][0] == [0, 0, 0, 1, 2, 3]
     assert data["counted"] == "step"
-    told = dict(map(tuple, data["sentences"]))
+    told = {place: f"{headline} {detail}" for place, headline, detail in data["verdicts"]}
     assert told[2].endswith("Looking for alpha: hlr (2 trials).")
     assert "Alpha chosen by validation folds, one for each order: hlr 0.5, 40." in told[5]
     assert not any("penalty" in measure["label"] for measure in data_of(replay(finished(3)))["measures"])
@@ -73,13 +73,13 @@ def test_a_racer_that_ends_early_ends_there():
 def test_on_the_way_it_says_who_leads():
     race = finished(5)
     data = data_of(replay(race))
-    told = dict(map(tuple, data["sentences"]))
+    told = {place: f"{headline} {detail}" for place, headline, detail in data["verdicts"]}
     assert list(told) == list(range(len(data["steps"])))
     nll = race.frame().groupby("racer")["nll"].nth(3) / ROWS
     (first, low), (second, high) = sorted(enumerate(nll), key=lambda pair: pair[1])
     names = [line["name"] for line in data["lines"]]
-    gap = f"{names[first]} leads, NLL {low:.4f} nats per row, {high - low:.4f} below {names[second]}."
-    assert told[3] == f"At iteration 3: {gap}"
+    gap = f"Training loss {low:.4f} nats per row, {high - low:.4f} below {names[second]}."
+    assert told[3] == f"Iteration 3: {names[first]} leads. {gap}"
 
 
 def test_without_a_step_there_is_nothing_to_play(tmp_path):
@@ -108,7 +108,7 @@ def test_a_dlr_fit_is_a_film_of_its_bandwidths(fitted):
     for panel in data["panels"]:
         assert np.shape(panel["frames"]) == (last.index + 1, 3, len(panel["x"]))
         assert panel["frames"][0] != panel["frames"][-1]
-    assert f"in {last.index} steps" in data["sentences"][-1][1]
+    assert f"in {last.index} iterations" in data["verdicts"][-1][1]
     assert len(replay(fitted)) < 300_000
 
 
@@ -184,7 +184,7 @@ def test_it_plays_from_a_file(new_page, tmp_path, fitted):
     assert page.locator("#title").inner_text() == f"lr and alr on {dataset.name}"
     page.keyboard.press("Home")
     assert at.inner_text() == f"iteration 0 of {last}"
-    assert sentence.inner_text().startswith("At iteration 0: ")
+    assert sentence.inner_text().startswith("Iteration 0: ")
     page.keyboard.press("ArrowRight")
     page.get_by_role("button", name="One step on").click()
     assert at.inner_text() == f"iteration 2 of {last}"
@@ -194,7 +194,7 @@ def test_it_plays_from_a_file(new_page, tmp_path, fitted):
     assert page.evaluate("document.getElementById('chart').toDataURL()") != before
     page.get_by_role("button", name="Play").click()
     page.get_by_role("button", name="Play").wait_for()  # it plays to the end, and stops there
-    page.wait_for_function("!document.getElementById('sentence').textContent.startsWith('At iteration')")
+    page.wait_for_function("!document.getElementById('sentence').textContent.startsWith('Iteration')")
     assert sentence.inner_text() == told
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"

@@ -94,12 +94,12 @@ def test_the_table_begins_with_how_every_racer_ended_and_when_it_came_near_the_b
 def test_milestones_of_a_race_that_goes_on_are_said_to_be_of_the_best_so_far():
     race = ByHand(Recipe("lr", alpha=0, order=1), Recipe("alr", alpha=0, order=1))
     race.take(12)
-    assert "near the lowest F <b>so far</b>" in values_html(watched_at(race, 11))
-    assert "near the lowest F <b>so far</b>" in ends_html(watched_at(race, 11))
+    assert "near the lowest training loss <b>so far</b>" in values_html(watched_at(race, 11))
+    assert "near the lowest training loss <b>so far</b>" in ends_html(watched_at(race, 11))
     race.end()
     watched = watched_at(race, 11)
     assert watched.is_finished
-    assert "to reach that near the lowest F</p>" in values_html(watched)
+    assert "until so near the lowest training loss</p>" in values_html(watched)
     assert "so far" not in ends_html(watched)
 
 
@@ -132,7 +132,7 @@ def test_trials_of_alphas_are_steps_between_iterations_0_and_1():
 def test_what_was_tried_for_an_order_is_played_before_the_first_iteration():
     race = ByHand(Recipe("hlr", order="auto", alpha="auto"))
     run = race.runs[0]
-    run.tried = [
+    run.trials = [
         {"order": 1, "alpha_1": 9.0, "log_loss": 0.4},
         {"order": 2, "alpha_1": 9.0, "alpha_2": 7.0, "log_loss": 0.5},
     ]
@@ -162,7 +162,7 @@ def test_what_was_tried_for_an_order_is_played_before_the_first_iteration():
 def test_empty_pairs_are_told_where_they_send_a_weight_to_infinity(family, more, told):
     race = ByHand(Recipe(family, **{"alpha": 0, **more}))
     race.take(2)
-    assert ("25.0 % of the (cell, class) pairs have no row" in separation_html(watched_at(race, 1))) == told
+    assert ("25.0 % of the combinations of values" in separation_html(watched_at(race, 1))) == told
 
 
 def test_rows_that_all_lead_send_a_free_racer_to_zero_but_not_a_bounded_one():
@@ -184,9 +184,9 @@ def test_racers_of_two_objectives_have_the_milestones_of_their_own():
     race.runs[1].trace.append(a_step(3, 0.001, lead=1.0))
     both = values_html(watched_at(race, 3))
     assert ">1 % or ≤ 0.01</abbr>" in both
-    assert "within 1 % of the best NLL or NLL per row ≤ 0.01" in both
-    assert "near the lowest F of its own objective <b>so far</b>" in both
-    assert "; ≤: iterations until F per row is that low" in both
+    assert "within 1 % of the lowest training loss or training loss per row ≤ 0.01" in both
+    assert "near the lowest training loss of its own objective <b>so far</b>" in both
+    assert "; ≤: iterations until the training loss, which falls to 0, is that low" in both
     race.runs, race.recipes = race.runs[1:], race.recipes[1:]
     alone = values_html(watched_at(race, 3))
     assert ">≤ 0.01</abbr>" in alone

@@ -65,7 +65,7 @@ class Choosable:
 # What sets a family apart, beside its name in the menus of pages.
 FAMILY_WORDS = {
     "lr": "order n alone", "alr": "lr, preconditioned", "hlr": "lr, orders 1 to n", "halr": "alr, orders 1 to n",
-    "anje": "counts, no fit", "salr": "selected, order n", "hsalr": "selected, orders 1 to n",
+    "anje": "counts, no fit", "salr": "selected, order n", "hsalr": "selected tuples",
     "dlr": "densities of numbers",
 }  # fmt: skip
 

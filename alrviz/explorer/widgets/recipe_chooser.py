@@ -93,7 +93,7 @@ class RecipeChooser:
         names, looks = short_names(recipes), self._looks(recipes, self._session.dark)
         for number, chip in enumerate(self.chips):
             if number < len(recipes):
-                paper_text = " · paper" if recipes[number].paper and "solver" in recipes[number].params else ""
+                paper_text = " · paper" if recipes[number].is_paper_fit and "solver" in recipes[number].params else ""
                 label = f"{names[number]}{paper_text}"
                 style = _chip_style(*looks[number])
                 chip.param.update(label=label, description=f"{label}: settings", sx=style)

@@ -27,10 +27,9 @@ from alrviz.studies.core.cost import RecipeEstimate
 # Repeats and folds of a cross-validation by slug, and the menu's entries.
 FOLDS = {"5": (1, 5), "2x5": (2, 5), "10": (1, 10), "5x2": (5, 2), "10x10": (10, 10)}
 FOLD_NAMES = {
-    "5 folds": "5", "2 rounds of 5 folds": "2x5", "10 folds": "10", "5 rounds of 2 folds": "5x2",
-    "10 rounds of 10 folds": "10x10",
+    "5 folds": "5", "2 rounds of 5": "2x5", "10 folds": "10", "5 rounds of 2": "5x2", "10 rounds of 10": "10x10",
 }  # fmt: skip
-FAMILY_MENU_WIDTH = 200  # px
+FAMILY_MENU_WIDTH = 216  # px
 _UNLIMITED = 10**6
 SPECS: "dict[str, type[StudySpec]]" = {}  # of the pages imported so far, by the kind of study
 # The link properties of all studies, with the values that leave them out of the link.
@@ -256,7 +255,7 @@ class StudySpec:
 
     def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
         """Return the recipes that can be run."""
-        return tuple(recipe for recipe, fit in zip(self.recipes, fits, strict=True) if not fit.refused)
+        return tuple(recipe for recipe, fit in zip(self.recipes, fits, strict=True) if not fit.refusal)
 
     def max_processes(self, recipes: tuple[Recipe, ...]) -> int:
         """Return the number of processes that can work in parallel."""
@@ -271,7 +270,7 @@ class StudySpec:
         def work(stop: StopToken, tell: Callable[[str], None]) -> PlannedStudy:
             tell("estimating the cost")
             fits = self.estimate(dataset, seed, stop)
-            total_cost = self.cost(dataset, [fit for fit in fits if not fit.refused])
+            total_cost = self.cost(dataset, [fit for fit in fits if not fit.refusal])
             remarks = remarks_of(dataset, [fit.note for fit in fits])
             planned = PlannedStudy(fits, total_cost, recipes=self.runnable(fits), remarks=remarks)
             return plan(planned, dataset, stop, tell)
@@ -293,7 +292,7 @@ class StudySpec:
                 owner=owner, keep=store_or_error(), **self.arguments(planned.fits),
             )  # fmt: skip
             if len(study.datasets) == 1:
-                study.expect([fit.cost.seconds for fit in planned.fits if not fit.refused])
+                study.expect([fit.cost.seconds for fit in planned.fits if not fit.refusal])
             study.recall()
             study.summary()  # decodes the stored tasks on this thread, so that the page need not
             return replace(planned, study=study, n_jobs=n_jobs)

@@ -87,7 +87,9 @@ class SelectiveALR(ALR):
         return f"{super().title(params)}, {kept_text(params['keep'])} of {params['unit']}s by {params['selection']}"
 
     def check_together(self, params: Mapping[str, Any]) -> None:
-        """Raise `RecipeError` as alr does, for a fraction of a tuple, and for choosing twice on the same rows."""
+        """Raise `RecipeError` as alr does, for a fraction of a tuple, and for two choices that would use the same
+        validation rows.
+        """
         super().check_together(params)
         keep = params["keep"]
         if params["unit"] == "cell" and params["selection"] == "cv":
@@ -121,7 +123,7 @@ class SelectiveALR(ALR):
         chosen_tuples: list[Any] = []
         for level in cell_levels(*settings) if by_cell else levels(*settings):
             rows.on_level(level)
-            chosen_tuples.append(level.cells if isinstance(level, CellLevel) else level.chosen)
+            chosen_tuples.append(level.cells if isinstance(level, CellLevel) else level.kept_tuples)
         adds_gains = params["selection"] == "gain" and order > 1
         if adds_gains and not hierarchy:
             tables = rows.tables(order - 1)
@@ -263,13 +265,13 @@ def estimate_chosen(
     ).reference_seconds()
     cost = Cost(classes * (cells[order] + 1), needed_bytes[largest], work_seconds, 1)
     result = replace(full_estimate, cost=cost, cells_seen=cells[order])
-    if full_estimate.refused and n_candidates[order] == comb(columns, order):
+    if full_estimate.refusal and n_candidates[order] == comb(columns, order):
         return result
     refusal = (
         f"{n_candidates[largest]:,} tuples of order {largest} need about {needed_bytes[largest] / 2**20:,.0f} MiB here "
-        f"and {full_estimate.allowed / 2**20:,.0f} MiB may be used; keep fewer, or choose a lower order"
+        f"and {full_estimate.max_bytes / 2**20:,.0f} MiB may be used; keep fewer, or choose a lower order"
     )
-    return replace(result, refused=refusal if needed_bytes[largest] > full_estimate.allowed else "")
+    return replace(result, refusal=refusal if needed_bytes[largest] > full_estimate.max_bytes else "")
 
 
 class HierarchicalSelectiveALR(SelectiveALR):

@@ -27,6 +27,7 @@ from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.estimators.frames import tuple_names
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.fitting import tuple_tests
 from alrviz.fitting.runs.run import Run
 from alrviz.models.density_model import DensityModel
 from alrviz.models.effects import purify
@@ -34,7 +35,6 @@ from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.names import tuples_text
-from alrviz.studies.effects import missing_interactions as tuple_tests
 from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values, with_levels
 from alrviz.studies.effects.importance import NamedEffects
 from alrviz.studies.effects.row_explanation import JOIN, NO_LEVEL, RowExplanation, row_codes
@@ -119,7 +119,9 @@ def _require_cells(model: Any) -> Any:
 
 
 def _encode(model: Any, dataset: Dataset | None, stop: StopToken) -> Encoded:
-    """Encode a data set by the model's encoder; raises `TableError` if it is none, or has other classes."""
+    """Encode a data set by the model's encoder; raises `TableError` for another object, or a data set with other
+    classes.
+    """
     require_dataset(dataset)
     assert dataset is not None
     codes, _, unlearned = class_codes(dataset.y, model.classes_.tolist())
@@ -196,7 +198,7 @@ class Interactions(NamedEffects):
         """
         cells = self.pure.cells_of(t)
         if name in ("pure", "phi"):
-            log_odds = (self.pure.f if name == "pure" else self.pure.raw)[cells]
+            log_odds = (self.pure.f if name == "pure" else self.pure.raw_effects)[cells]
             return log_odds[:, of] - log_odds[:, against]
         if name == "rows":
             return self.pure.rows[cells]
@@ -247,7 +249,7 @@ class Interactions(NamedEffects):
                         "levels": np.repeat(np.array(levels, dtype=object), n_classes),
                         "class": np.tile(self.classes, len(levels)),
                         "rows": np.repeat(pure.rows[cells], n_classes),
-                        "phi": pure.raw[cells].ravel(),
+                        "phi": pure.raw_effects[cells].ravel(),
                         "pure": pure.f[cells].ravel(),
                     }
                 )
@@ -271,7 +273,7 @@ class Interactions(NamedEffects):
         raise RecipeError(f"the model has all tuples of its {len(self._varying)} columns; nothing is lacking")
 
     def associations(self, order: int = 2, stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return a row per tuple of this many columns: how it is associated with the class, without any model.
+        """Return a row per tuple of `order` columns: how it is associated with the class, without any model.
 
         Columns: "mi" (mutual information, nats), "mi_mm" (with Miller and Madow's correction), "interaction" (nats
         beyond the subtuples, less the expectation by chance; sorted by it), "g2", "chi2" (Pearson's), "df", and "p" of
@@ -283,7 +285,7 @@ class Interactions(NamedEffects):
 
     @cached_property
     def _varying(self) -> list[int]:
-        """The columns that are not constant; the others are in no tested tuple."""
+        """The columns that are not constant; constant columns are in no tested tuple."""
         return [j for j, codes in enumerate(self._tested_rows.codes) if len(codes) and (codes != codes[0]).any()]
 
     def _tuples(self, order: int) -> list[tuple[int, ...]]:
@@ -338,7 +340,7 @@ class Interactions(NamedEffects):
 
 
 class ColumnInteractions(Interactions):
-    """The effects of the columns of a dlr model; also explains rows with numbers that none of its rows has.
+    """The effects of the columns of a dlr model; also explains rows with numbers that do not occur in its rows.
 
     `lacking` and `associations` test numbers in eight intervals.
 
@@ -360,14 +362,17 @@ class ColumnInteractions(Interactions):
     def row(
         self, x: Any, *, of: Any = None, against: Any = None, changes: Mapping[str, Any] | None = None
     ) -> RowExplanation:
-        """Explain the prediction of a row, as `Interactions.row` does."""
+        """Explain the prediction of a row; the arguments are those of `Interactions.row`."""
         more = self._numbers_of(x, changes or {})
         if more.shape[1]:
             return ColumnInteractions(*self._arguments, more=more).row(x, of=of, against=against, changes=changes)
         return super().row(x, of=of, against=against, changes=changes)
 
     def _numbers_of(self, x: Any, changes: Mapping[str, Any]) -> Floats:
-        """Return the row's numbers that are no levels yet (n, 1), a level in place of known ones; or (n, 0)."""
+        """Return the numbers of a row x with `changes` that are no levels yet (n, 1), or (n, 0) if all are known.
+
+        A level stands in place of each known number.
+        """
         classifier = self._arguments[0]
         columns = [self.encoder.columns_[j] for j in self.encoder.numeric_]
         if isinstance(x, (int, np.integer)):

@@ -79,9 +79,10 @@ class RowExplanation:
         cls, pure: Effects, labels: dict[str, list[str]], classes: list[Any], codes: NDArray[np.unsignedinteger],
         of: Any = None, against: Any = None,
     ) -> "RowExplanation":  # fmt: skip
-        """Return the explanation of a row of codes (a, 1); labels: by column, names of its levels, last "no level".
+        """Return the explanation of a row of codes (a, 1) by pure effects.
 
-        `of` None: the predicted class; `against` None: the most probable other class.
+        labels: by column, names of its levels, last "no level"; classes: the labels (C,). `of` None: the predicted
+        class; `against` None: the most probable other class.
         """
         effects = pure.row_effects(codes)[0]
         scores = pure.intercept + effects.sum(axis=0)
@@ -121,8 +122,9 @@ def _class(label: Any, classes: list[Any]) -> int:
 def row_codes(
     x: Any, changes: Mapping[str, Any] | None, encoder: Encoder, encoded: Encoded
 ) -> NDArray[np.unsignedinteger]:
-    """Return the codes (a, 1) of a row: a dict of values, a table of one row, or the number of an encoded row;
-    `changes` replace the values of some columns.
+    """Return the codes (a, 1) of a row x: a dict of values, a table of one row, or the number of an encoded row.
+
+    `changes` replace the values of some columns, by name.
     """
     if isinstance(x, (int, np.integer)):
         if not 0 <= x < encoded.n_rows:

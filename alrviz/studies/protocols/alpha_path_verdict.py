@@ -1,10 +1,10 @@
-"""Verdict on a path: where along alpha the test loss is lowest, in one of five sentences.
+"""Verdict on a path: where along alpha the test loss is lowest, in one of five headlines.
 
 An end of the path is worse than the best point if it is more than two standard errors (of the paired difference)
 above it. An intermediate alpha is best if both ends are worse; the generative or the weakest-penalty end is best if
 only the other is worse. If neither is worse, alpha hardly matters if even two standard errors more would leave both
 ends within 5 % of the best; otherwise the test rows are too few to tell. RMSE may have a minimum between the ends where
-log loss has none; the sentence mentions it. ([WANBIA-C] V)
+log loss has none; the detail mentions it. ([WANBIA-C] V)
 """
 
 import json
@@ -18,6 +18,7 @@ from alrviz.fitting.families.shared_params import center_name
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.names import short_names
 from alrviz.studies.statistics.measures import loss_text
+from alrviz.studies.statistics.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,20 +60,22 @@ def paths_of(study: "Study") -> list[Recipe]:
 
 
 def path_names(study: "Study") -> list[str]:
-    """Return a short name for each path, with its center; the alpha of its recipe is ignored.
+    """Return a short name for each path of a study, with its center; the alpha of its recipe is ignored.
 
     >>> from alrviz import Recipe, alpha_path, load_demo
     >>> path_names(alpha_path(load_demo("led", 300), [Recipe("alr"), Recipe("lr", center="anje")]))
-    ['alr to 0', 'lr to AnJE']
+    ['alr toward 0', 'lr toward AnJE']
     """
     recipes = [recipe.replace(alpha=1.0) for recipe in paths_of(study)]
-    centers = [f" to {center_name(recipe.params['center'])}" for recipe in recipes]
+    centers = [center_name(recipe.params["center"]) for recipe in recipes]
     names = zip(short_names(recipes), centers, strict=True)
-    return [name if center in name else name + center for name, center in names]
+    return [f"{name.removesuffix(f' to {center}')} toward {center}" for name, center in names]
 
 
 def verdict_on(curve: "pd.DataFrame", measure: str) -> AlphaPathVerdict:
-    """Return the verdict on one path; curve: the rows of one racer in `summary()`."""
+    """Return the verdict on one path by a measure (log_loss, rmse, error); curve: the rows of one racer in
+    `summary()`.
+    """
     rows = curve.sort_values("alpha", ascending=False)
     losses, errors = rows[measure].to_numpy(float), rows[f"{measure}_above_se"].to_numpy(float)
     best_index = int(losses.argmin())
@@ -105,62 +108,59 @@ def best_of(verdicts: Sequence[AlphaPathVerdict]) -> AlphaPathVerdict | None:
     return min(verdicts, key=lambda verdict: verdict.value, default=None)
 
 
-def sentence(study: "Study", measure: str = "log_loss") -> str:
-    """Return the sentence on the best of the paths with results so far; "" without any."""
+def path_verdict(study: "Study", measure: str = "log_loss") -> Verdict | None:
+    """Return the verdict on the best of the paths with results so far, in words; None without any."""
     summary_rows = study.summary()
     verdicts = verdicts_on(study, measure, summary_rows)
     best = best_of(verdicts)
     if best is None:
-        return ""
-    names = path_names(study)
-    subject_text = f" of {len(verdicts)} paths ({names[best.racer]})" if len(verdicts) > 1 else ""
-    text = _sentence(best, WORDS[measure], subject_text, _ends(study, summary_rows, best, measure), heldout_rows(study))
+        return None
+    headline, details = _headline(best, WORDS[measure], heldout_rows(study)), []
+    if len(verdicts) > 1:
+        details.append(f"This is the best of {len(verdicts)} paths, {path_names(study)[best.racer]}.")
+    if best.place == UNCLEAR:
+        details.append(f"The differences are uncertain by ± {loss_text(best.error)}.")
+    path_rows = summary_rows[summary_rows.racer == best.racer]
+    ends = path_rows.alpha.max(), path_rows.alpha.min()
+    details.append(_losses_text(best, WORDS[measure], *ends))
+    details += _reference_texts(study, summary_rows, best, measure)
     if measure != "rmse" and best.place != BETWEEN:
-        rmse_verdict = verdict_on(summary_rows[summary_rows.racer == best.racer], "rmse")
+        rmse_verdict = verdict_on(path_rows, "rmse")
         if rmse_verdict.place == BETWEEN:
-            text += (f". RMSE however has a minimum in between: {loss_text(rmse_verdict.value)} at alpha "
-                     f"{alpha_text(rmse_verdict.alpha)}, {loss_text(rmse_verdict.first)} and "
-                     f"{loss_text(rmse_verdict.last)} at the ends")  # fmt: skip
-    return text + "."
+            details.append(f"RMSE however is lowest in between. {_losses_text(rmse_verdict, 'RMSE', *ends)}")
+    return Verdict(headline, " ".join(details))
 
 
 def heldout_rows(study: "Study") -> int:
-    """Return the approximate number of test rows of a path."""
+    """Return the approximate number of test rows of a path of a study."""
     return round(study.dataset.n_rows * float(json.loads(study.spec)["holdout"]))
 
 
-def _sentence(verdict: AlphaPathVerdict, measure: str, paths_text: str, end_texts: tuple[str, str], rows: int) -> str:
-    """Return a verdict in words. paths_text: whose best it is; end_texts: the losses of the first and last fit."""
-    lowest_text = f"alpha {alpha_text(verdict.alpha)} has test {measure} {loss_text(verdict.value)}"
-    first_text, last_text = end_texts
+def _headline(verdict: AlphaPathVerdict, measure: str, n_test_rows: int) -> str:
+    """Return where along alpha the lowest test loss lies. measure: in words."""
+    alpha, value = f"alpha {alpha_text(verdict.alpha)}", loss_text(verdict.value)
+    first, last = loss_text(verdict.first), loss_text(verdict.last)
     if verdict.place == BETWEEN:
-        subject = paths_text.replace(" of", ", in the best of", 1)
-        return f"An intermediate alpha is best{subject}: {lowest_text}, below {first_text} and {last_text}"
+        return f"{alpha} has the lowest test {measure}, {value}; both ends are worse."
     if verdict.place == UNCLEAR:
-        minimum_text = "" if verdict.value in (verdict.first, verdict.last) else f"{lowest_text}, "
-        return (
-            f"Which alpha is best cannot be told{paths_text} from {rows:,} test rows: {minimum_text}"
-            f"{'' if minimum_text else f'test {measure} '}{first_text} and {last_text}, differences that are uncertain "
-            f"by ± {loss_text(verdict.error)}"
-        )
-    if verdict.place == FLAT and verdict.value in (verdict.first, verdict.last):
-        return (
-            f"alpha hardly matters{paths_text}: test {measure} {first_text} and {last_text}, within two standard errors"
-        )
+        return f"{n_test_rows:,} test rows are too few to tell which alpha is best."
     if verdict.place == FLAT:
-        ends_text = f"{first_text} and {last_text} within two standard errors of it"
-        return f"alpha hardly matters{paths_text}: {lowest_text}, {ends_text}"
-    end_name, good, bad = (
-        ("generative", first_text, last_text)
+        return f"alpha hardly matters: test {measure} {first} and {last} at the ends."
+    end, end_value, other_end, other_value = (
+        ("strongest", verdict.first, "weakest", last)
         if verdict.place == GENERATIVE
-        else ("weakest-penalty", last_text, first_text)
+        else ("weakest", verdict.last, "strongest", first)
     )
-    if verdict.value == (verdict.first if verdict.place == GENERATIVE else verdict.last):
-        return f"The best{paths_text} lies at the {end_name} end: test {measure} {good}, against {bad}"
-    return (
-        f"The best{paths_text} is as good as the {end_name} end: {lowest_text}, within two standard errors of {good}; "
-        f"{bad} is worse"
-    )
+    if verdict.value == end_value:
+        return f"The {end} penalty has the lowest test {measure}, {value}; the {other_end} {other_value}."
+    return f"The {end} penalty is as good as {alpha}: test {measure} {loss_text(end_value)}."
+
+
+def _losses_text(verdict: AlphaPathVerdict, measure: str, max_alpha: float, min_alpha: float) -> str:
+    """Return the lowest test loss and those of both ends as a sentence. measure: in words."""
+    values = {max_alpha: verdict.first, verdict.alpha: verdict.value, min_alpha: verdict.last}
+    parts = [f"{loss_text(value)} at alpha {alpha_text(alpha)}" for alpha, value in values.items()]
+    return f"Test {measure}: {', '.join(parts)}."
 
 
 def alpha_text(alpha: float) -> str:
@@ -172,23 +172,21 @@ def alpha_text(alpha: float) -> str:
     return f"{alpha:,.0f}" if alpha >= 1000 else np.format_float_positional(float(f"{alpha:.3g}"), trim="-")
 
 
-def _ends(study: "Study", lines: "pd.DataFrame", verdict: AlphaPathVerdict, measure: str) -> tuple[str, str]:
-    """Describe both ends: the strongest and the weakest penalty fitted, and the reference models beyond them.
+def _reference_texts(study: "Study", lines: "pd.DataFrame", verdict: AlphaPathVerdict, measure: str) -> list[str]:
+    """Return a sentence on the models beyond the ends: the generative model itself, and the fit without a penalty.
 
-    lines: the study's summary, a row for each recipe and alpha.
+    lines: the study's summary, a row for each recipe and alpha; measure: log_loss, rmse or error.
     """
     recipe = study.recipes[verdict.racer]
-    path_rows = lines[lines.racer == verdict.racer]
     references = lines[(lines.racer >= len(paths_of(study))) & (lines.order == recipe.params["order"])]
-    first_text = f"{loss_text(verdict.first)} at alpha {alpha_text(path_rows.alpha.max())}"
-    last_text = f"{loss_text(verdict.last)} at alpha {alpha_text(path_rows.alpha.min())}"
+    texts = []
     for row in references.to_dict("records"):
         reference, value = study.recipes[row["racer"]], loss_text(row[measure])
         if reference.solver == "none" and recipe.params["center"] == "anje":
-            first_text += f" ({generative_name(reference)} itself {value})"
+            texts.append(f"{generative_name(reference)} {value}")
         elif reference.family == recipe.family:
-            last_text += f" (unregularised {value})"
-    return first_text, last_text
+            texts.append(f"without a penalty {value}")
+    return [f"For comparison: {', '.join(texts)}."] if texts else []
 
 
 def generative_name(recipe: Recipe) -> str:

@@ -60,7 +60,10 @@ class EffectStudy(Study):
         return prepare(self.dataset, recipe)
 
     def _accept(self, index: int, result: Result, stop: StopToken, arrival_seconds: float | None = None) -> bool:
-        """Compute the model's effects, or unpack a refit, before the result is shown, on the study's own thread."""
+        """Compute the model's effects, or unpack a refit, before the result is shown, on the study's own thread.
+
+        The arguments and the result are those of `StudyResults._accept`.
+        """
         draw = int(json.loads(self.tasks[index].options)["draw"])
         if draw == 0 and not result.failed and self.interactions is None:
             try:
@@ -242,7 +245,10 @@ def effect_bands(
 
 
 def purify_seconds(rows: int, columns: int, classes: int, order: int, refits: int) -> float:
-    """Estimate the seconds, beyond all fits, to purify a model and its refits and to test tuples of the next order."""
+    """Estimate the seconds, beyond all fits, to purify a model and its refits and to test tuples of the next order.
+
+    rows, columns, classes: numbers of the table's; order: the model's; refits: their number.
+    """
     n_tuples, n_next_tuples = sum(comb(columns, n) for n in range(1, order + 1)), comb(columns, order + 1)
     test_seconds = (
         _TEST_SECONDS * min(rows, _MAX_TESTED_ROWS) * n_next_tuples * classes if n_next_tuples <= MAX_UNASKED else 0.0

@@ -1,7 +1,7 @@
 """Sentences on the state of a race: who leads at the last step, and how test losses compare."""
 
 from collections.abc import Sequence
-from math import isfinite
+from math import isfinite, isnan
 
 from alrviz.studies.race.milestones import (
     RELATIVE_GOALS,
@@ -10,37 +10,43 @@ from alrviz.studies.race.milestones import (
     by_objective,
     milestones,
     objective_noun,
-    paired,
+    paired_difference,
 )
+from alrviz.studies.statistics.verdict import Verdict, first_headline
 
-UNDECIDED = "Nothing is decided yet."
+UNDECIDED = Verdict("Nothing is decided yet.")
 NEAR = RELATIVE_GOALS[-1]  # relative difference of objectives below which leaders are compared by their milestones
 MIN_FACTOR = 1.25  # counts of iterations that differ by a smaller factor are called equal
 MAX_DETAILED = 2  # racers whose numbers fit into a sentence; the table under the picture has those of more
 MAX_LEVEL_RELATIVE_DIFFERENCE = 1e-9  # of objectives; no picture of the gap shows it, whatever its decades
 
 
-def leader_text(racers: Sequence[RacerSummary]) -> str:
+def leading_verdict(racers: Sequence[RacerSummary]) -> Verdict:
     """Return who leads at the last iteration of a running race, and by how much."""
     racers = [racer for racer in racers if not racer.empty and isfinite(racer.last)]
     if racers and any(racer.trials for racer in racers) and not any(racer.iterations for racer in racers):
-        return alpha_sentences(racers).strip()  # no racer has left its start
+        return Verdict("The models are looking for alpha.", alpha_sentences(racers).strip())  # none has left its start
     if not racers:
         return UNDECIDED
-    return f"At iteration {max(racer.iterations for racer in racers)}: {standing_text(racers)}{alpha_sentences(racers)}"
+    iteration_text, result = f"Iteration {max(racer.iterations for racer in racers)}", standing(racers)
+    headline = first_headline(f"{iteration_text}: {result.headline}", f"{iteration_text}.")
+    return Verdict(headline, f"{result.detail}{alpha_sentences(racers)}")
 
 
-def standing_text(racers: Sequence[RacerSummary]) -> str:
-    """Return who leads at the racers' last steps and by how much, as the rest of a sentence."""
+def standing(racers: Sequence[RacerSummary]) -> Verdict:
+    """Return who leads at the racers' last iterations, as the rest of a headline, and by how much."""
     if len(racers) == 1:
-        return f"{objective_text(racers, racers[0])}."
+        loss_text = objective_text(racers, racers[0])
+        return Verdict(f"{loss_text}.", "")
     if len(by_objective(racers)) > 1:
-        return f"different objectives. {heldout_words(racers)}"
+        return Verdict("the models minimise different functions.", heldout_words(racers))
     leader, runner_up, *other_racers = sorted(racers, key=lambda racer: racer.last)
+    loss_text = objective_text(racers, leader)
+    detail = f"{loss_text[:1].upper()}{loss_text[1:]}"
     if runner_up.last - leader.last < NEAR * abs(runner_up.last):
-        return f"{close_race_text(racers, leader, runner_up)}."
+        return _close_race(leader, runner_up, detail)
     gap_text = f"{runner_up.last - leader.last:.4f} below {runner_up.name}{', the next' if other_racers else ''}"
-    return f"{leader.name} leads, {objective_text(racers, leader)}, {gap_text}."
+    return Verdict(f"{leader.name} leads.", f"{detail}, {gap_text}.")
 
 
 def alpha_sentences(racers: Sequence[RacerSummary]) -> str:
@@ -63,23 +69,26 @@ def alpha_sentences(racers: Sequence[RacerSummary]) -> str:
     return chosen + (f" Looking for alpha: {', '.join(searching_names)}." if searching_names else "")
 
 
-def close_race_text(racers: Sequence[RacerSummary], first: RacerSummary, second: RacerSummary) -> str:
-    """Compare two leaders within 0.1 % of each other: who is lower, and after how many steps each came near the best.
+def _close_race(first: RacerSummary, second: RacerSummary, detail: str) -> Verdict:
+    """Compare two leaders within 0.1 % of each other: who is lower, and when each came near the best.
 
-    Their gaps to the optimum may differ by decades, which the picture shows, so they are not called equal.
+    Their gaps to the optimum may differ by decades, which the picture shows, so they are not called equal. detail: the
+    leader's loss, to which the iterations are added.
     """
     if second.last - first.last <= MAX_LEVEL_RELATIVE_DIFFERENCE * abs(second.last):
-        return f"{first.name} and {second.name} are level at {objective_text(racers, first)}"
+        return Verdict(f"{first.name} and {second.name} are level.", f"{detail}.")
     goal_counts = milestones([first, second])
     iterations_to_goal = [goal_counts.at(racer.name, -1) or 0.0 for racer in (first, second)]
-    lower_text = f"{first.name} is lower, {objective_text(racers, first)}, {second.name} within 0.1 % of it"
-    if max(iterations_to_goal) < MIN_FACTOR * max(min(iterations_to_goal), 1.0):
-        return lower_text
-    return f"{lower_text} (since iteration {iterations_to_goal[1]:.0f}; {first.name} since {iterations_to_goal[0]:.0f})"
+    since_text = ""
+    if max(iterations_to_goal) >= MIN_FACTOR * max(min(iterations_to_goal), 1.0):
+        since_text = f"; within 0.1 %: {first.name} since iteration {iterations_to_goal[0]:.0f}, " + (
+            f"{second.name} since {iterations_to_goal[1]:.0f}"
+        )
+    return Verdict(f"{first.name} is lower; {second.name} is within 0.1 %.", f"{detail}{since_text}.")
 
 
 def objective_text(racers: Sequence[RacerSummary], racer: RacerSummary) -> str:
-    """Return a racer's last objective with name and unit; the name is NLL if no racer has a penalty."""
+    """Return a racer's last objective with name and unit, such as "training loss 0.4 nats per row"."""
     return f"{objective_noun(racers)} {racer.last:.4f} nats per row"
 
 
@@ -104,7 +113,23 @@ def paired_heldout(a: RacerSummary, b: RacerSummary) -> Difference | None:
     """Return the difference of test log loss, a minus b; None if the losses of single rows are unknown."""
     if a is b or a.heldout is None or b.heldout is None or len(a.heldout) != len(b.heldout):
         return None
-    return paired(a.heldout, b.heldout)
+    return paired_difference(a.heldout, b.heldout)
+
+
+def best_on_test_rows(racers: Sequence[RacerSummary]) -> tuple[RacerSummary | None, bool]:
+    """Return the racer with the lowest test loss, None without test rows, and whether the highest ties with it."""
+    column = "heldout_error" if any(racer.loss == "hinge" for racer in racers) else "heldout_log_loss"
+    ranked = sorted(racers, key=lambda racer: racer.last_of(column))
+    if any(isnan(racer.last_of(column)) for racer in racers):
+        return None, False
+    gap = None if column == "heldout_error" else paired_heldout(ranked[-1], ranked[0])
+    is_equal = ranked[0].last_of(column) == ranked[-1].last_of(column)
+    return ranked[0], is_equal or (gap is not None and gap.tie)
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return names as a list in words: "lr, alr and gd"."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _tie_text(best: RacerSummary, worst: RacerSummary) -> str:

@@ -1,4 +1,4 @@
-"""The verdict on a race: one sentence from a fixed list, as a pure function of the racers' traces.
+"""The verdict on a race: a headline from a fixed list and its numbers, as a pure function of the racers' traces.
 
 | code | condition (the first that holds) |
 |---|---|
@@ -14,11 +14,11 @@
 
 The iteration ratio of a and b at a milestone is max(b, 1) / max(a, 1); passes are compared likewise, seconds from one
 millisecond on. A racer that never reached a milestone counts as "at least" its last iteration. Differences of test log
-loss below two paired standard errors are ties. A sentence that calls a racer faster also says if it ends worse on
-test rows than another. A further sentence names racers whose test log loss ends more than 2 % above its lowest, and one
-the alphas that racers have chosen for alpha="auto".
+loss below two paired standard errors are ties. A headline that calls a racer faster also says if it ends worse on
+test rows than another. The detail has the counts at both milestones and the test losses, names racers whose test log
+loss ends more than 2 % above its lowest, and the alphas that racers have chosen for alpha="auto".
 
-With more than two racers a sentence names the winner and its factor, not the numbers of every racer.
+With more than two racers the detail does not list the numbers of every racer; the table beside the picture does.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -33,27 +33,33 @@ from alrviz.studies.race.race_summary import (
     MAX_DETAILED,
     MIN_FACTOR,
     alpha_sentences,
+    best_on_test_rows,
     heldout_words,
-    leader_text,
+    join_names,
+    leading_verdict,
     objective_text,
     paired_heldout,
-    standing_text,
+    standing,
 )
+from alrviz.studies.statistics.verdict import Verdict, first_headline
 
 _MIN_COUNT = {"iterations": 1.0, "passes": 1.0, "seconds": 1e-3}  # smaller counts are treated as equal
 OVERFIT_RATIO = 1.02  # last test log loss over its lowest: a smaller rise is noise
 NOTHING_TO_FIT = ("anje", "nb")
 
 
-@dataclass(frozen=True, slots=True)
-class RaceVerdict:
-    """code: which sentence of the list. sentence: its words. winner: the racer called faster, if any.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaceVerdict(Verdict):
+    """A verdict on a race; code: its row in the module's table. winner: the racer called faster, if any.
 
-    factor: how many times fewer iterations the winner needs than the slowest; a lower bound where `at_least`.
+    Attributes:
+        code: the row of the module's table.
+        sentence: the verdict in words.
+        winner: the racer called faster, if any.
+        factor: how many times fewer iterations the winner needs than the slowest; a lower bound where `at_least`.
     """
 
     code: str
-    sentence: str
     winner: str | None = None
     factor: float | None = None
     at_least: bool = False
@@ -71,37 +77,32 @@ def verdict(racers: Sequence[RacerSummary], *, by: str = "you", unit: str = "ite
     `UNITS`; use the picture's axis, or sentence and picture might name two winners.
     """
     result = _verdict_on(racers, by, unit)
-    has_alphas = result.code not in ("waiting", "racing")
-    return replace(result, sentence=result.sentence + alpha_sentences(racers)) if has_alphas else result
+    if result.code in ("waiting", "racing"):
+        return result
+    return replace(result, detail=f"{result.detail}{alpha_sentences(racers)}".strip())
 
 
 def _verdict_on(racers: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdict:
-    """Return the first verdict of the module's table whose condition holds; arguments as of `verdict`."""
+    """Return the first verdict of the module's table whose condition holds for the racers; by, unit: as for
+    `verdict`.
+    """
     counted_racers = [racer for racer in racers if racer.label in NOTHING_TO_FIT and not racer.empty]
     racers = [racer for racer in racers if racer.label not in NOTHING_TO_FIT]
     if not racers or any(racer.empty for racer in racers):
         failures = ("failed", "stopped", "diverged")
         failed_racers = [racer for racer in racers if racer.outcome in failures and racer.empty]
-        return (
-            _early_end_verdict(failed_racers, by)
-            if failed_racers
-            else RaceVerdict("waiting", "Press Run to start the race.")
-        )
+        if failed_racers:
+            return _early_end_verdict(failed_racers, by)
+        return RaceVerdict("Press Run to start the race.", code="waiting")
     if any(racer.outcome is None for racer in racers):
-        return RaceVerdict("racing", leader_text(racers))
+        leading = leading_verdict(racers)
+        return RaceVerdict(leading.headline, leading.detail, code="racing")
     if any(racer.outcome in ("diverged", "failed") for racer in racers):
         return _diverged_verdict(racers)
     if any(racer.outcome == "stopped" for racer in racers):
-        if len(racers) > MAX_DETAILED:
-            counts_text = f"{max(racer.iterations for racer in racers)} iterations"
-        else:
-            counts_text = _with_unit(f"{racer.name} {racer.iterations}" for racer in racers)
-        return RaceVerdict("stopped", f"Stopped by {by} after {counts_text}; {standing_text(racers)}")
+        return _stopped_verdict(racers, by)
     if len(by_objective(racers)) > 1:
-        return RaceVerdict(
-            "different",
-            f"Different objectives: the curves have no common minimum, so compare test losses. {heldout_words(racers)}",
-        )
+        return _different_verdict(racers)
     if falls_to_zero(racers):
         return _perfect_fit_verdict(racers)
     result = _compare_speed(racers, milestones(racers, unit))
@@ -111,41 +112,68 @@ def _verdict_on(racers: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdi
         and "heldout_log_loss" in counted_racers[0].frame
     )
     comparison = f" {heldout_words([*racers, *counted_racers])}" if has_room else ""
-    return replace(result, sentence=result.sentence + worse_heldout_words(racers) + comparison)
+    return replace(result, detail=f"{result.detail}{worse_heldout_words(racers)}{comparison}".strip())
 
 
 def _early_end_verdict(racers: Sequence[RacerSummary], by: str) -> RaceVerdict:
     racer = racers[0]
     if racer.outcome == "stopped":
-        return RaceVerdict("stopped", f"Stopped by {by} before the first step.")
-    return RaceVerdict("diverged", f"{racer.name} failed before the first step. {racer.detail}".rstrip())
+        return RaceVerdict(f"Stopped by {by} before the first iteration.", code="stopped")
+    return RaceVerdict(f"{racer.name} failed before the first iteration.", racer.detail, code="diverged")
 
 
 def _diverged_verdict(racers: Sequence[RacerSummary]) -> RaceVerdict:
-    sentences = []
+    headlines, details = [], []
     for racer in racers:
         if racer.outcome == "diverged":
-            sentences.append(
-                f"{racer.name} diverged after {_iterations(racer)}: its objective is no longer a number, and "
-                "later steps do not count."
-            )
+            headlines.append(f"{racer.name} diverged after {_iterations(racer)}.")
+            details.append("Its training loss is no longer a number, and later iterations do not count.")
         elif racer.outcome == "failed":
-            sentences.append(f"{racer.name} failed after {_iterations(racer)}. {racer.detail}".rstrip())
-    return RaceVerdict("diverged", " ".join(sentences))
+            headlines.append(f"{racer.name} failed after {_iterations(racer)}.")
+            details.append(racer.detail)
+    if len(headlines) == 1:
+        return RaceVerdict(headlines[0], details[0], code="diverged")
+    detail = " ".join(f"{headline} {detail}".rstrip() for headline, detail in zip(headlines, details, strict=True))
+    return RaceVerdict(f"{len(headlines)} of {len(racers)} models diverged or failed.", detail, code="diverged")
+
+
+def _stopped_verdict(racers: Sequence[RacerSummary], by: str) -> RaceVerdict:
+    stopped_text = f"Stopped by {by} after {max(racer.iterations for racer in racers)} iterations"
+    result = standing(racers)
+    headline = first_headline(f"{stopped_text}; {result.headline}", f"{stopped_text}.")
+    counts_text = ""
+    if 1 < len(racers) <= MAX_DETAILED:
+        counts_text = _with_unit(f"{racer.name} {racer.iterations}" for racer in racers) + ". "
+    return RaceVerdict(headline, f"{counts_text}{result.detail}", code="stopped")
+
+
+def _different_verdict(racers: Sequence[RacerSummary]) -> RaceVerdict:
+    """Return the verdict on models that minimise different functions: the test losses, if there are any."""
+    test_text = heldout_words(racers)
+    best, tied = best_on_test_rows(racers)
+    if best is None:
+        headline = "The models minimise different functions, and there are no test rows."
+    elif tied:
+        headline = "The models minimise different functions; their test losses tie."
+    else:
+        headline = first_headline(
+            f"The models minimise different functions; {best.name} has the lowest test loss.",
+            "The models minimise different functions; compare their test losses.",
+        )
+    return RaceVerdict(headline, f"The curves have no common minimum. {test_text}", code="different")
 
 
 def _perfect_fit_verdict(racers: Sequence[RacerSummary]) -> RaceVerdict:
     verb = {1: "fits", 2: "Both fit"}.get(len(racers), f"All {len(racers)} fit")
     subject_text = f"{racers[0].name} {verb}" if len(racers) == 1 else verb
     if racers[0].loss == "hinge":  # 0 once the class of every row leads by 1: the weights need not grow without end
-        reason = "F falls to 0, where many models are equally good"
+        reason = "The training loss falls to 0, where many models are equally good"
     else:
-        reason = "no finite optimum exists, the weights grow without end"
+        reason = "No finite optimum exists: the weights grow without end"
     return RaceVerdict(
-        "perfect",
-        f"{subject_text} the training rows perfectly: {reason}, and the race only tells how fast. "
-        f"{heldout_words(racers)} "
-        "Try alpha 0.1.",
+        f"{subject_text} the training rows perfectly.",
+        f"{reason}, and the race only tells how fast. {heldout_words(racers)} Try alpha 0.1.",
+        code="perfect",
     )
 
 
@@ -153,27 +181,33 @@ def _compare_speed(racers: Sequence[RacerSummary], goals: Milestones) -> RaceVer
     """Return the verdict of racers that converged or reached their step limit: who is faster, or nobody."""
     racers_near_best = [racer for racer in racers if racer.best <= goals.goals[-1]]
     if all(racer.outcome == "step limit" for racer in racers_near_best):
-        return RaceVerdict("step limit", f"Step limit: no racer has converged; {standing_text(racers)}")
+        result = standing(racers)
+        limit_text = f"{max(racer.iterations for racer in racers)} iterations, the limit, are too few"
+        return RaceVerdict(
+            first_headline(f"{limit_text}; {result.headline}", f"{limit_text}."),
+            f"No model has converged. {result.detail}",
+            code="step limit",
+        )
     if len(racers) == 1:
         racer = racers[0]
-        end_text = f"{_iterations(racer)} at {objective_text(racers, racer)}"
-        return RaceVerdict("none", f"{racer.name} converged after {end_text}.")
+        objective = f"{_capitalise(objective_text(racers, racer))}."
+        return RaceVerdict(f"{racer.name} converged after {_iterations(racer)}.", objective, code="none")
     tight, loose = (_ranking(racers, goals, goal) for goal in (1, 0))
     if max(tight.factor, loose.factor) < MIN_FACTOR:
         if len(racers) > MAX_DETAILED:
-            result_text = f"all {len(racers)} racers come near the best about as soon"
-            return RaceVerdict("none", f"No difference in speed: {result_text}.")
-        return RaceVerdict("none", f"No difference in speed. {_both_milestones(racers, goals, 0)}")
+            return RaceVerdict(f"All {len(racers)} models are about equally fast.", code="none")
+        names_text = f"{racers[0].name} and {racers[1].name}"
+        headline = first_headline(f"{names_text} are about equally fast.", "Both models are about equally fast.")
+        return RaceVerdict(headline, _both_milestones(racers, goals, 0), code="none")
     decided_ranks = [rank for rank in (tight, loose) if rank.factor >= MIN_FACTOR]
     if len(decided_ranks) == 2 and tight.first.name != loose.first.name and _each_leads_once(tight, loose, goals):
-        counts_texts = [
-            "" if len(racers) > MAX_DETAILED else f" ({_counts_text(racers, goals, goal)})" for goal in (0, 1)
-        ]
-        leads_text = f"{loose.first.name} is first {goals.goal_texts[0]}{counts_texts[0]}"
-        leads_text += f", {tight.first.name} {_short_goal_text(goals, 1)}{counts_texts[1]}"
-        return RaceVerdict(
-            "crossed", f"{'Each leads' if len(racers) <= MAX_DETAILED else 'Two lead'} once: {leads_text}."
+        loose_text, tight_text = (_short_goal_text(goals, goal) for goal in (0, 1))
+        headline = first_headline(
+            f"{loose.first.name} is first {loose_text}, but {tight.first.name} {tight_text}.",
+            "One model is first far from the lowest training loss, another near it.",
         )
+        detail = _both_milestones(racers, goals, 0) if len(racers) <= MAX_DETAILED else ""
+        return RaceVerdict(headline, detail, code="crossed")
     return _faster_verdict(racers, goals, decided_ranks[0])
 
 
@@ -186,7 +220,7 @@ class _Ranking:
     at_least: bool
 
 
-def _count(racer: RacerSummary, goals: Milestones, goal: int) -> float:
+def _count_to_goal(racer: RacerSummary, goals: Milestones, goal: int) -> float:
     """Return when a racer reached a goal, in the milestones' unit; its last count if it did not."""
     count_to_goal = goals.at(racer.name, goal)
     count_to_goal = racer.last_of(UNITS[goals.unit]) if count_to_goal is None else count_to_goal
@@ -194,15 +228,17 @@ def _count(racer: RacerSummary, goals: Milestones, goal: int) -> float:
 
 
 def _ranking(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -> _Ranking:
-    """Return who is first and last at a goal (0 or 1), by how much, and whether the factor is a lower bound."""
+    """Return which racers are first and last at a goal (0 or 1), by how much, and whether the factor is a lower
+    bound.
+    """
 
     def key(racer: RacerSummary) -> tuple[bool, float, str]:
-        return goals.at(racer.name, goal) is None, _count(racer, goals, goal), racer.name
+        return goals.at(racer.name, goal) is None, _count_to_goal(racer, goals, goal), racer.name
 
     ranked_lanes = sorted(racers, key=key)
     fastest, slowest = ranked_lanes[0], ranked_lanes[-1]
     racers_without_goal = [racer for racer in ranked_lanes if goals.at(racer.name, goal) is None]
-    factor = _count(slowest, goals, goal) / _count(fastest, goals, goal)
+    factor = _count_to_goal(slowest, goals, goal) / _count_to_goal(fastest, goals, goal)
     # A racer that never came near is slower than its own count says, even if it stopped early.
     return _Ranking(
         goal, fastest, slowest, max(factor, MIN_FACTOR) if racers_without_goal else factor, bool(racers_without_goal)
@@ -210,21 +246,25 @@ def _ranking(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -> _R
 
 
 def _each_leads_once(tight: _Ranking, loose: _Ranking, goals: Milestones) -> bool:
-    """Return whether the leader of each milestone is clearly behind at the other."""
+    """Return whether the leader of each milestone is clearly behind at the other; tight, loose: their rankings."""
     pairs = ((tight.first, loose.first, 1), (loose.first, tight.first, 0))
     return all(
-        _count(follower, goals, goal) >= MIN_FACTOR * _count(leader, goals, goal) for leader, follower, goal in pairs
+        _count_to_goal(follower, goals, goal) >= MIN_FACTOR * _count_to_goal(leader, goals, goal)
+        for leader, follower, goal in pairs
     )
 
 
 def _counts_text(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -> str:
-    """Return who reached a milestone when: "alr 20 iterations, lr 52, gd not after 100"."""
+    """Return which racers reached a goal (0 or 1) when: "alr 20 iterations, lr 52, gd not after 100"."""
     racers_at_goal = [racer for racer in racers if goals.at(racer.name, goal) is not None]
     racers_without_goal = [racer for racer in racers if goals.at(racer.name, goal) is None]
-    racers_at_goal.sort(key=lambda racer: (_count(racer, goals, goal), racer.name))
-    count_texts = [f"{racer.name} {_count_text(_count(racer, goals, goal), goals.unit)}" for racer in racers_at_goal]
+    racers_at_goal.sort(key=lambda racer: (_count_to_goal(racer, goals, goal), racer.name))
+    count_texts = [
+        f"{racer.name} {_count_text(_count_to_goal(racer, goals, goal), goals.unit)}" for racer in racers_at_goal
+    ]
     count_texts += [
-        f"{racer.name} not after {_count_text(_count(racer, goals, goal), goals.unit)}" for racer in racers_without_goal
+        f"{racer.name} not after {_count_text(_count_to_goal(racer, goals, goal), goals.unit)}"
+        for racer in racers_without_goal
     ]
     return _with_unit(count_texts, goals.unit)
 
@@ -235,9 +275,12 @@ def _count_text(count: float, unit: str) -> str:
 
 def _both_milestones(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -> str:
     """Return both milestones as a sentence that begins with goal number `goal`."""
-    goal_text, other_text = goals.goal_texts[goal], _short_goal_text(goals, 1 - goal)
-    goal_text = goal_text[:1].upper() + goal_text[1:]
+    goal_text, other_text = _capitalise(goals.goal_texts[goal]), _short_goal_text(goals, 1 - goal)
     return f"{goal_text}: {_counts_text(racers, goals, goal)}; {other_text}: {_counts_text(racers, goals, 1 - goal)}."
+
+
+def _capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _short_goal_text(goals: Milestones, goal: int) -> str:
@@ -245,37 +288,48 @@ def _short_goal_text(goals: Milestones, goal: int) -> str:
 
 
 def _with_unit(count_texts: Iterable[str], unit: str = "iterations") -> str:
-    """Return a list of counts; the first has the unit."""
+    """Return the texts of counts as a list in words; the first has the unit."""
     first_text, *other_texts = count_texts
     return ", ".join([f"{first_text} {unit}", *other_texts])
 
 
 def _faster_verdict(racers: Sequence[RacerSummary], goals: Milestones, rank: _Ranking) -> RaceVerdict:
     """Return the verdict that one racer is faster; rank: the ranking that decides."""
-    bound_text = "at least " if rank.at_least else ""
-    rivals_text = "" if len(racers) <= MAX_DETAILED else f" than {rank.last.name}, the slowest"
-    equally_fast_names = [
-        racer.name
-        for racer in racers
-        if racer is not rank.first
-        and goals.at(racer.name, rank.goal) is not None
-        and _count(racer, goals, rank.goal) < MIN_FACTOR * _count(rank.first, goals, rank.goal)
-    ]
-    equal_text = f" ({_join_names(equally_fast_names)} about as fast)" if equally_fast_names else ""
-    counts_text = "" if len(racers) > MAX_DETAILED else f" {_both_milestones(racers, goals, rank.goal)}"
-    factor_text = f"{bound_text}{_factor_text(rank.factor)} times faster"
-    speed_text = f"{rank.first.name} is {factor_text} ({goals.unit}){rivals_text}{equal_text}"
-    return RaceVerdict(
-        "faster",
-        f"{speed_text}{_winner_heldout_words(racers, rank.first)}.{counts_text}",
-        rank.first.name,
-        rank.factor,
-        rank.at_least,
+    first, last, unit, goal = rank.first, rank.last, goals.unit, rank.goal
+    first_text, last_text = (_count_text(_count_to_goal(racer, goals, goal), unit) for racer in (first, last))
+    last_text = f"more than {last_text}" if rank.at_least else last_text
+    factor_text = f"{'at least ' if rank.at_least else ''}{_factor_text(rank.factor)} times"
+    if len(racers) <= MAX_DETAILED:
+        speed_text = f"{first.name} needs {first_text} {unit} where {last.name} needs {last_text}"
+        detail = _both_milestones(racers, goals, goal)
+    else:
+        speed_text = f"{first.name} is fastest: {first_text} {unit} ({last.name} {last_text})"
+        goal_text = _capitalise(goals.goal_texts[goal])
+        detail = f"{goal_text}; {last.name}, the slowest, needs {factor_text} as many {unit}."
+        equally_fast_names = [
+            racer.name
+            for racer in racers
+            if racer is not first
+            and goals.at(racer.name, goal) is not None
+            and _count_to_goal(racer, goals, goal) < MIN_FACTOR * _count_to_goal(first, goals, goal)
+        ]
+        detail += f" About as fast: {join_names(equally_fast_names)}." if equally_fast_names else ""
+    is_worse, losses_text = _winner_heldout_words(racers, first)
+    worse_text = "; its test loss is worse" if is_worse else ""
+    headline = first_headline(
+        f"{speed_text}{worse_text}.",
+        f"{first.name} is {factor_text} faster{worse_text}.",
+        f"{first.name} is fastest{worse_text}.",
     )
+    return RaceVerdict(
+        headline,
+        f"{detail}{losses_text}",
+        code="faster", winner=first.name, factor=rank.factor, at_least=rank.at_least,
+    )  # fmt: skip
 
 
-def _winner_heldout_words(racers: Sequence[RacerSummary], winner: RacerSummary) -> str:
-    """Return that the fastest racer ends worse on test rows than another, as the end of its sentence; else "".
+def _winner_heldout_words(racers: Sequence[RacerSummary], winner: RacerSummary) -> tuple[bool, str]:
+    """Return whether the fastest racer ends worse on test rows than another, and a sentence with both losses or "".
 
     A difference counts from two paired standard errors on; from 2 % on if the losses of single rows are unknown.
     """
@@ -283,13 +337,13 @@ def _winner_heldout_words(racers: Sequence[RacerSummary], winner: RacerSummary) 
     best_lane = min(with_loss, key=lambda racer: racer.last_of("heldout_log_loss"), default=winner)
     winner_loss, best_loss = (racer.last_of("heldout_log_loss") for racer in (winner, best_lane))
     if not winner_loss > best_loss:  # also if it is NaN
-        return ""
-    losses_text = f"log loss {winner_loss:.3f} against {best_loss:.3f} of {best_lane.name}"
+        return False, ""
+    losses_text = f"{winner.name} {winner_loss:.3f}, {best_lane.name} {best_loss:.3f}"
     gap = paired_heldout(winner, best_lane)
     if gap is not None and gap.tie:
-        return f"; on test rows they end in a tie ({losses_text}, standard error {gap.error:.3f})"
+        return False, f" Test log loss: {losses_text}, a tie (standard error {gap.error:.3f})."
     is_worse = gap is not None or winner_loss > OVERFIT_RATIO * best_loss
-    return f", but ends worse on test rows ({losses_text})" if is_worse else ""
+    return is_worse, f" Test log loss: {losses_text}." if is_worse else ""
 
 
 def _iterations(racer: RacerSummary) -> str:
@@ -300,13 +354,8 @@ def _factor_text(factor: float) -> str:
     return f"{factor:.0f}" if factor >= 10 else f"{factor:.1f}".removesuffix(".0")
 
 
-def _join_names(names: Iterable[str]) -> str:
-    name_list = list(names)
-    return name_list[0] if len(name_list) == 1 else f"{', '.join(name_list[:-1])} and {name_list[-1]}"
-
-
 def worse_heldout_words(racers: Sequence[RacerSummary]) -> str:
-    """Return whose test log loss has risen again during the race, as a further sentence; "" if nobody's."""
+    """Return which racers' test log loss has risen again during the race, as a further sentence; "" if nobody's."""
     risen = []
     for racer in racers:
         losses = racer.values_of("heldout_log_loss") if "heldout_log_loss" in racer.frame else np.array([])

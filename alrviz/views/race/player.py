@@ -378,7 +378,7 @@ def _activity_html(player: Player) -> str:
         return f"{'stopped; ' if player.is_stopped else ''}<b class='bad'>outdated: press Run</b>"
     if race.recorded:
         place_text = "" if player.playing else _place_text(player)
-        step_html = f" &middot; step {place_text}" if place_text else ""
+        step_html = f" &middot; {place_text}" if place_text else ""
         return "stopped" if player.is_stopped else f"<b>recorded earlier</b>{step_html}"
     if race.ended and not player.playing:
         return _ended_html(player, race)
@@ -402,11 +402,11 @@ def _ended_html(player: Player, race: Race) -> str:
         return f"stopped at {place_text}" if place_text else "stopped"
     is_cut = player.reader is not None and player.reader.cut
     is_stopped = is_cut or any(run.outcome is not None and run.outcome.code == "stopped" for run in race.runs)
-    return f"step {place_text}" if place_text else "stopped" if is_stopped else "ended"
+    return f"iteration {place_text}" if place_text else "stopped" if is_stopped else "ended"
 
 
 def _place_text(player: Player) -> str:
-    """Return "step of steps", or "" at the last step."""
+    """Return "3 of 9", or "" at the last iteration."""
     reader = player.reader
     return "" if reader is None or reader.head >= reader.last else f"{reader.head:,} of {reader.last:,}"
 

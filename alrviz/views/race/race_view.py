@@ -23,12 +23,13 @@ from alrviz.studies.core.export import race_provenance, to_csv
 from alrviz.studies.race.race import Race
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
+from alrviz.studies.statistics.verdict import Verdict
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes, picture_buttons
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import Updating, choice, fade, html, say, side_by_side, stack
 from alrviz.views.core.saving import Origin, csv_button, file_button
-from alrviz.views.core.style import CSS, safe
+from alrviz.views.core.style import CSS, verdict_html
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
 from alrviz.views.core.transport import PLAYBACK_SPEEDS, Playback, Transport
 from alrviz.views.race import texts
@@ -39,12 +40,13 @@ HEIGHT_PX = 424  # of picture and buttons: they fit on a screen of 1280x720
 TICK_MS = 100
 MAX_ITERATIONS_FED_EVERY_TICK = 500  # afterwards every third tick: a step is less than a pixel wide
 TICKS_PER_TABLE = 5  # ticks between two updates of the texts and the table
-_WAITING_TEXT = "Getting ready: encoding rows, compiling kernels, estimating the cost. The race then starts by itself."
+_WAITING = Verdict("Getting ready: the race then starts by itself.", "Rows are encoded and the cost is estimated.")
+_PREPARING = Verdict("Getting ready ...")
 PICTURE_WIDTH_PX, SIDE_WIDTH_PX = 440, 336  # minimum widths of the picture and of the text beside it
-# Reserves the lines of the longest sentence, so that Run below it does not move when the sentence appears.
+# Reserves a line for the headline and one for the detail (two in narrower windows), so that Run below does not move.
 _SENTENCE_STYLE = """
-:host { min-height: 3.15rem; }
-@media (max-width: 1599px) and (min-height: 650px) { :host { min-height: 4.725rem; } }
+:host { min-height: 2.9rem; }
+@media (max-width: 1599px) and (min-height: 650px) { :host { min-height: 4.2rem; } }
 """
 
 
@@ -94,7 +96,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         self._drawn_reader: RaceReader | None = None
         self._drawn_step = (0, -1)  # number of the reader that was drawn, and its last iteration
         self._scoring: LatestJob | None = None
-        self._verdict = ""
+        self._verdict = Verdict("")
         self._build(height)
         self.param.watch(lambda _: self._redraw(), "measure")
         self.param.watch(lambda _: self._after(), ["axis", "span", "dark"])
@@ -127,7 +129,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         self._axes = choice(self, "axis", list(AXES), "x-axis", margin=(0, 12, 0, 0))
         self._spans = pmui.Select(
             label="Shown", options={words: span for span, (words, _) in SPANS.items()}, value=self.span, size="small",
-            width=112, margin=(0, 12, 0, 0),
+            width=160, margin=(0, 12, 0, 0),
         )  # fmt: skip
         self._spans.link(self, value="span", bidirectional=True)
         self.head = pn.Row(
@@ -170,7 +172,7 @@ class RaceView(PlayerButtons, NotebookViewer):
     # -- buttons ------------------------------------------------------------------------------------------------------
 
     def report_screen(self, number: int, last_seen: int) -> None:
-        """Tell `on_seen` what the reader's screen shows."""
+        """Call `on_seen` with the race and its last iteration on the screen, if the screen shows reader `number`."""
         reader = self.player.reader
         if reader is not None and reader.number == number and self._on_seen is not None:
             self._on_seen(reader.race, last_seen)
@@ -206,7 +208,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         """Read new steps and show them in one batch; return whether there may be more."""
         with pn.io.hold():
             self._advance()
-            self.picture.describe(self._verdict)
+            self.picture.describe(str(self._verdict))
         return self.player.alive or (self._scoring is not None and self._scoring.busy)
 
     def settle(self) -> None:
@@ -282,7 +284,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         self.transport.show(player.buttons | step_param, move_slider=move_slider or not player.playing)
         say(self.status, f"<span class='quiet'>{player.status_html}</span>")
         if player.reader is None:
-            say(self.sentence, f"<p class='sentence'>{_WAITING_TEXT}</p>" if player.is_waiting else "")
+            say(self.sentence, verdict_html(_WAITING) if player.is_waiting else "")
 
     def _show_words(self) -> None:
         player, reader = self.player, self.player.reader
@@ -293,9 +295,8 @@ class RaceView(PlayerButtons, NotebookViewer):
         upto = None if has_ended else reader.head
         summaries = [racer.summary(upto=upto, ended=has_ended) for racer in reader.racers]
         result = verdict(summaries, by=reader.race.control.stopped_by, unit=self.axis)
-        self._verdict = result.sentence
-        text = "Getting ready &hellip;" if result.code == "waiting" and player.playing else safe(result.sentence, 2000)
-        say(self.sentence, f"<p class='sentence'>{text}</p>")
+        self._verdict = _PREPARING if result.code == "waiting" and player.playing else result
+        say(self.sentence, verdict_html(self._verdict))
         say(self.side, texts.values_html(reader, self.axis, self.dark) + texts.separation_html(reader, self.dark))
         if has_ended and not reader.cut and self._scoring is None:
             self._scoring = score_heldout(reader)
@@ -313,7 +314,7 @@ class RaceView(PlayerButtons, NotebookViewer):
 
     def origin(self) -> Origin:
         """Return title and provenance of the saved picture."""
-        return Origin("Convergence") if self.player.reader is None else Origin(self._verdict, self.made_from())
+        return Origin("Convergence") if self.player.reader is None else Origin(self._verdict.headline, self.made_from())
 
     def _csv(self) -> str:
         reader = self.player.reader

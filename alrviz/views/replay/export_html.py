@@ -26,20 +26,21 @@ from alrviz.studies.density.density_frames import BandwidthPath, DensityFrame
 from alrviz.studies.maps.decision_map import film_axes, film_map
 from alrviz.studies.maps.run_classifier import model_at
 from alrviz.studies.race.race import Race
-from alrviz.studies.race.race_summary import UNDECIDED, leader_text
+from alrviz.studies.race.race_summary import UNDECIDED, leading_verdict
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
+from alrviz.studies.statistics.verdict import Verdict
 from alrviz.views.core.trace_reader import RaceReader
 from alrviz.views.maps.texts import others_words
 from alrviz.views.replay.path import path_film
 
 SHORT_NAMES = {
-    "nll": "training", "gap": "suboptimality", "gradient": "norm", "heldout": "", "error": "training",
+    "nll": "training", "gap": "above the lowest", "gradient": "norm", "heldout": "", "error": "training",
     "rmse": "training", "alpha": "alpha",
 }  # fmt: skip
 MAX_SCENES = 120  # steps of a bandwidth film
 MAX_PANELS = 6  # columns whose curves are shown: the most important ones
-MAX_SENTENCES = 120  # progress sentences of a race
+MAX_VERDICTS = 120  # progress verdicts of a race
 CURVE_POINT_STRIDE = 2  # every second point of a curve is stored
 
 
@@ -68,7 +69,7 @@ def save_replay(race: Any, path: Any) -> None:
 
 
 def replay(race: Any) -> str:
-    """Return the HTML that `save_replay` writes."""
+    """Return the HTML page that `save_replay` writes of a race."""
     if getattr(race, "kind", None) == "path":
         return replay_html(path_film(race))
     race = as_race(race)
@@ -89,7 +90,7 @@ def race_film(reader: RaceReader, *, by: str = "you", max_steps: int = STEPS, ha
         reader: the race.
         by: who stopped it, if it was stopped.
         max_steps: approximate number of steps kept of a long race.
-        has_ended: whether the last sentence is the verdict; by default whether the race has ended.
+        has_ended: whether the last verdict is final; by default whether the race has ended.
     """
     has_ended = reader.race.ended if has_ended is None else has_ended
     curves = reader.curves()
@@ -116,12 +117,12 @@ def race_film(reader: RaceReader, *, by: str = "you", max_steps: int = STEPS, ha
     first_measure = "gap" if "gap" in views else "nll"
     names = [curve.name for curve in curve_groups[0]]
     result = verdict([racer.summary(ended=has_ended) for racer in reader.racers], by=by)
-    sentences = [*_progress_sentences(reader, steps, has_ended), (len(steps) - 1, result.sentence)]
+    verdicts = [*_progress_verdicts(reader, steps, has_ended), (len(steps) - 1, result)]
     return Film(
-        title=_title(reader.race, " and ".join(names[:2]) if len(names) < 3 else f"{len(names)} racers"),
+        title=_title(reader.race, " and ".join(names[:2]) if len(names) < 3 else f"{len(names)} models"),
         counted=reader.step_name,
         steps=steps,
-        sentences=sentences,
+        verdicts=verdicts,
         axes=[ReplayAxis(word, label) for word, (_, label) in AXES.items()],
         lines=lines,
         views=list(view_by_measure.values()),
@@ -130,17 +131,17 @@ def race_film(reader: RaceReader, *, by: str = "you", max_steps: int = STEPS, ha
     )
 
 
-def _progress_sentences(reader: RaceReader, steps: Any, has_ended: bool) -> list[tuple[int, str]]:
-    """Return sentences by step; for a running race only that it is running, because this is sent repeatedly."""
+def _progress_verdicts(reader: RaceReader, steps: Any, has_ended: bool) -> list[tuple[int, Verdict]]:
+    """Return verdicts by step; before the race has ended only that it is running: this is sent repeatedly."""
     last_position = len(steps) - 1
     if not has_ended:
         return [(0, UNDECIDED)] if last_position else []
-    positions = range(0, last_position, max(1, last_position // MAX_SENTENCES))
-    return [(k, leader_text([racer.summary(upto=int(steps[k])) for racer in reader.racers])) for k in positions]
+    positions = range(0, last_position, max(1, last_position // MAX_VERDICTS))
+    return [(k, leading_verdict([racer.summary(upto=int(steps[k])) for racer in reader.racers])) for k in positions]
 
 
 def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: Any, reader: RaceReader) -> View:
-    """Return the lines of a measure: those of the racers, or of their alphas; the others are None."""
+    """Return the lines of the measure `name` at these steps: those of the racers, or of their alphas; else None."""
     curves, curves_before, curves_after = (alphas, racers, []) if name == "alpha" else (racers, [], alphas)
     train, heldout = (
         [None] * len(curves_before)
@@ -203,25 +204,27 @@ def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
     training, validation, heldout = path.losses["training"], *map(path.losses.get, ("validation", "test"))
     ratios = [path.ratios[scene_positions, d] for d in range(len(columns))]
     loss_view = View(
-        label="NLL per row (nats)", short="training", log=False,
+        label="loss per row (nats)", short="training", log=False,
         train=[None if part is None else part[scene_positions] for part in (training, validation)] + no_lines,
         heldout=[None if heldout is None else heldout[scene_positions], None, *no_lines],
     )  # fmt: skip
     bandwidth_view = View(
-        label="bandwidth over Silverman's, log scale", short="h / Silverman's", log=True,
+        label="bandwidth / Silverman's, log scale", short="bandwidth / Silverman's", log=True,
         train=[None, None, *ratios], heldout=[None, None, *no_lines], grey={"Silverman's": 1.0},
     )  # fmt: skip
     outcome_text = run.outcome.sentence if run.outcome is not None else "the fit goes on"
-    end_text = (
-        f"NLL per row went from {training[0]:.4g} to {training[-1]:.4g} in {path.iterations[-1]} steps: {outcome_text}."
-    )
+    losses_text = f"The training loss fell from {training[0]:.4g} to {training[-1]:.4g}"
+    end_verdict = Verdict(f"{losses_text} in {path.iterations[-1]} iterations.", f"{_capitalise(outcome_text)}.")
     return Film(
         title=_title(race, f"The bandwidths of {reader.racers[0].name}"),
-        counted="step",
+        counted="iteration",
         steps=x[0],
-        sentences=[(0, "The fit begins."), *([(1, "Bandwidths and weights move.")] if len(scene_positions) > 2 else []),
-                   (len(scene_positions) - 1, end_text)],
-        axes=[ReplayAxis("steps", "steps")],
+        verdicts=[
+            (0, Verdict("The fit begins.")),
+            *([(1, Verdict("Bandwidths and weights move."))] if len(scene_positions) > 2 else []),
+            (len(scene_positions) - 1, end_verdict),
+        ],
+        axes=[ReplayAxis("iterations", "iterations")],
         lines=[*losses, *columns],
         views=[bandwidth_view, loss_view] if columns else [loss_view],
         panels=_panels(scenes),
@@ -230,8 +233,12 @@ def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
     )  # fmt: skip
 
 
+def _capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _column_lines(path: BandwidthPath, x: Any) -> list[ReplayLine]:
-    """Return a line for each column's bandwidth; those that changed most are coloured."""
+    """Return a line for each column's bandwidth at the steps x; those that changed most are coloured."""
     movement = np.nanmax(np.abs(np.log(np.maximum(path.ratios, 1e-300))), axis=0) if len(path.columns) else np.empty(0)
     colour_by_column = {int(d): COLUMN_COLOURS[k] for k, d in enumerate(np.argsort(-movement)[: len(COLUMN_COLOURS)])}
     return [
@@ -243,7 +250,10 @@ def _column_lines(path: BandwidthPath, x: Any) -> list[ReplayLine]:
 
 
 def _decision_ground(last_scene: DensityFrame, models: list[Any], dataset: Any) -> Ground | None:
-    """Return the decision map at every step, if there are two columns for its axes."""
+    """Return the decision map of the model at every step, if the dataset has two columns for its axes.
+
+    last_scene: the last step's columns, by importance.
+    """
     axes = film_axes(last_scene, dataset) if len(last_scene.classes) <= MOST_CLASSES else None
     if axes is None:
         return None
@@ -252,7 +262,7 @@ def _decision_ground(last_scene: DensityFrame, models: list[Any], dataset: Any) 
 
 
 def _panels(scenes: list[DensityFrame]) -> list[ReplayPanel]:
-    """Return panels of the most important columns: their contribution to the score at every step."""
+    """Return panels of the most important columns: their contribution to the score in each of the scenes (steps)."""
     last_scene = scenes[-1]
     shown_columns = sorted(range(len(last_scene.columns)), key=lambda d: -last_scene.columns[d].importance)[:MAX_PANELS]
     classes = last_scene.classes

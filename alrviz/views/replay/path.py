@@ -10,11 +10,12 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import LOSSES
 from alrviz.pictures.palette import racer_colours
 from alrviz.pictures.replay import Film, ReplayAxis, ReplayLine, ReplayPanel, View
-from alrviz.studies.protocols.alpha_path_verdict import alpha_text, generative_name, path_names, paths_of, sentence
+from alrviz.studies.protocols.alpha_path_verdict import alpha_text, generative_name, path_names, path_verdict, paths_of
+from alrviz.studies.statistics.verdict import Verdict
 
 
 def path_film(study: Any) -> Film:
-    """Return the film of an `alrviz.alpha_path` as far as it has computed.
+    """Return the film of a study by `alrviz.alpha_path` as far as it has computed.
 
     Raises:
         AlrvizError: if no path is finished yet.
@@ -42,15 +43,17 @@ def path_film(study: Any) -> Film:
     ]  # fmt: skip
     dataset = next(iter(study.datasets.values()), None)
     about_lines = [f"alrviz: {__version__}", *(f"{source.name}: {key}" for key, source in study.datasets.items())]
-    middle_captions = [
-        (k, f"alpha {alpha_text(alpha)}: shrunk toward the center.") for k, alpha in enumerate(alphas[:-1])
+    middle_verdicts = [
+        (k, Verdict(f"alpha {alpha_text(alpha)}: shrunk toward the center.")) for k, alpha in enumerate(alphas[:-1])
     ]
+    last_verdict = path_verdict(study)
+    assert last_verdict is not None  # a path is complete
     return Film(
         title=" and ".join(names) + (f" on {dataset.name}" if dataset is not None else ""),
         counted="alpha",
         steps=alphas,
-        sentences=[*middle_captions, (len(alphas) - 1, sentence(study))],
-        axes=[ReplayAxis("alpha", "alpha, log scale: generative on the left", log=True, falling=True)],
+        verdicts=[*middle_verdicts, (len(alphas) - 1, last_verdict)],
+        axes=[ReplayAxis("alpha", "alpha: strong to weak pull toward the center, log scale", log=True, falling=True)],
         lines=[ReplayLine(name=names[k], light=light[k], dark=dark[k], x=[alphas]) for k in complete_racers],
         views=views,
         panels=_weight_panels(curve_by_racer, names, light),
@@ -60,11 +63,11 @@ def path_film(study: Any) -> Film:
 
 def _reference_name(recipe: Recipe) -> str:
     """Return the name of a model that is drawn as a grey line."""
-    return generative_name(recipe) if recipe.solver == "none" else f"{recipe.label} unregularised"
+    return generative_name(recipe) if recipe.solver == "none" else f"{recipe.label}, no penalty"
 
 
 def _weight_panels(quantiles_by_racer: dict[int, Any], names: list[str], colours: list[str]) -> list[ReplayPanel]:
-    """Return a panel for each path: quantiles of its weights minus the center's."""
+    """Return a panel for each path, of its name and colour: quantiles of its weights minus the center's."""
     panels = []
     for k, frame in quantiles_by_racer.items():
         columns = [name for name in frame.columns if str(name).startswith("away_")]
@@ -76,7 +79,7 @@ def _weight_panels(quantiles_by_racer: dict[int, Any], names: list[str], colours
         margin = 0.05 * max(highest - lowest, 1e-9)
         panels.append(
             ReplayPanel(
-                name=f"{names[k]}: w - center, by its rank in %", x=percentages,
+                name=f"{names[k]}: weights minus the center, by rank in %", x=percentages,
                 frames=quantiles[:, None, :], low=lowest - margin, high=highest + margin, colours=[colours[k]],
             )
         )  # fmt: skip

@@ -28,7 +28,7 @@ MAX_CLOSE_LOG_ODDS = 1.0  # up to here the example is "a close call": 73 % for t
 
 def what_matters(facts: ReportFacts, rows: bool) -> str:
     """Return the section; `rows` tells whether a row of the table may be shown."""
-    effects, label = facts.effects, facts.evaluation.interest
+    effects, label = facts.effects, facts.evaluation.class_of_interest
     if effects is None:
         return f"<p>This model cannot be split into effects: {safe(facts.no_effects, 400)}.</p>"
     classes = [str(name) for name in effects.classes]
@@ -162,7 +162,7 @@ def _overlap_sentences(facts: ReportFacts) -> str:
 
 
 def _one_row(facts: ReportFacts, label: str) -> str:
-    """Return the sum of points of a test row whose prediction is close but not a tie."""
+    """Return the sum of points toward the class `label` of a test row whose prediction is close but not a tie."""
     effects, evaluation = facts.effects, facts.evaluation
     assert effects is not None
     other_classes = [
@@ -200,7 +200,7 @@ def _one_row(facts: ReportFacts, label: str) -> str:
 
 
 def _line_of_row(x: pd.DataFrame, name: str, facts: ReportFacts, row: RowExplanation) -> str:
-    """Return a line's columns with the row's levels."""
+    """Return the columns of line `name` of the ranking with the row's levels, or its values in x."""
     tuples = facts.ranking.tuples[name]
     single_columns = [column for column in tuples if column in x]
     level_texts = [value_text(x[column].iloc[0]) for column in single_columns] or [str(row.frame.levels[tuples[0]])]
@@ -208,7 +208,7 @@ def _line_of_row(x: pd.DataFrame, name: str, facts: ReportFacts, row: RowExplana
 
 
 def round_to_sum(values: Sequence[float], rest: int) -> list[float]:
-    """Round numbers to two decimals that add up to the rounded sum; number `rest` absorbs the rounding errors.
+    """Round values to two decimals that add up to the rounded sum; number `rest` absorbs the rounding errors.
 
     >>> round_to_sum([0.004, 0.004, 0.004], -1)
     [0.0, 0.0, 0.01]

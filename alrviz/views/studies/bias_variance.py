@@ -103,7 +103,7 @@ class BiasVarianceView(StudyView):
         self.tell_verdict(page_verdict(study, summary, self.definition))
 
     def _offer_axes(self, axes: list[str]) -> None:
-        """Offer the settings with more than one value in the grid."""
+        """Offer these axes: the settings with more than one value in the grid."""
         options = _axis_options(axes or ["order"])
         if self._axes.options != options:
             with param.parameterized.discard_events(self):
@@ -151,7 +151,10 @@ def cell_progress(study: "Study") -> dict[tuple[int, float], CellProgress]:
 
 
 def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], CellProgress], kind: str) -> str:
-    """Return the grid: a row per model, a column per training size, in each cell bias + variance = error."""
+    """Return the grid: a row per model, a column per training size, in each cell bias + variance = error.
+
+    table: the study's summary; cells: the progress by racer and training share; kind: of decomposition (KINDS).
+    """
     definition = KINDS[kind]
     train_shares = sorted(table["train_share"].unique())
     max_value = float(table[["error", definition.bias]].max().max())
@@ -170,7 +173,10 @@ def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], CellProgres
 
 
 def _grid_cell(summary_row: Mapping[Any, Any], progress: CellProgress, kind: str, max_value: float) -> str:
-    """Return a cell of the grid as HTML: bias + variance = error, or the progress. max_value: of a full bar."""
+    """Return a cell of the grid as HTML: bias + variance = error, or the progress.
+
+    summary_row: its figures; kind: of decomposition (KINDS); max_value: of a full bar.
+    """
     definition = KINDS[kind]
     bias, variance, error = summary_row[definition.bias], summary_row[definition.variance], summary_row["error"]
     if pd.isna(error):
@@ -192,7 +198,10 @@ def _grid_cell(summary_row: Mapping[Any, Any], progress: CellProgress, kind: str
 
 
 def _bar_html(bias: float, error: float, max_value: float, colour: str) -> str:
-    """Return a bar: solid up to the smaller of bias and error, pale from there to the larger one."""
+    """Return a bar: solid up to the smaller of bias and error, pale from there to the larger one.
+
+    max_value: of a full bar; colour: of both parts.
+    """
     percent_per_unit = 100 / (max_value or 1.0)
     start, upper_width = max(min(bias, error), 0.0) * percent_per_unit, max(bias, error, 0.0) * percent_per_unit
     solid_html = f"<b style='left:0; width:{start:.1f}%; background:{colour}'></b>"
@@ -201,7 +210,10 @@ def _bar_html(bias: float, error: float, max_value: float, colour: str) -> str:
 
 
 def numbers_html(table: pd.DataFrame, kind: str) -> str:
-    """Return the table of cells, with the rounding error of bias + variance = error in the last column."""
+    """Return the table of cells, with the rounding error of bias + variance = error in the last column.
+
+    table: the study's summary; kind: of decomposition (KINDS).
+    """
     definition = KINDS[kind]
     extra_columns = [("variance", "variance_domingos")] if kind == "Domingos" else []
     error_parts = [
@@ -228,7 +240,10 @@ def numbers_html(table: pd.DataFrame, kind: str) -> str:
 
 
 def page_verdict(study: "Study", table: pd.DataFrame, kind: str) -> Verdict:
-    """Return the model with the lowest error and how it splits, or before the run what Run will compute."""
+    """Return the model with the lowest error and how it splits, or before the run what Run will compute.
+
+    table: the study's summary; kind: of decomposition (KINDS).
+    """
     n_train_shares = table["train_share"].nunique()
     if study.phase == "waiting":
         n_fits, n_folds = len(study.tasks) // max(len(table), 1), max(task.split.folds for task in study.tasks)

@@ -192,7 +192,7 @@ class InteractionsView(StudyView, RowSettings):
             return
         n_refits, n_refits_in_all = study.progress.done - 1, study.progress.total - 1
         bands_text = "no whiskers yet" if n_refits_in_all else "no whiskers: nothing was refitted"
-        self._show_effects(effects, f"whiskers: 90 % of {n_refits} refits" if n_refits > 1 else bands_text)
+        self._show_effects(effects, f"whiskers: 90 % of {n_refits} resampled fits" if n_refits > 1 else bands_text)
 
     def _show_effects(self, effects: Interactions, bands: str) -> None:
         """Show a model's effects; bands: a note on the whiskers."""
@@ -307,7 +307,7 @@ class InteractionsView(StudyView, RowSettings):
             self._numbers.refresh()
 
     def _mute(self, effects: Interactions, muted_names: list[str]) -> None:
-        """Show the losses without the muted tuples, and on the curve of tuples kept."""
+        """Show the losses without the tuples of muted_names, and on the curve of tuples kept."""
         self.losses = effects.mute(*muted_names)
         all_losses, losses = self.losses.loc["all"], self.losses.loc["muted"]
         rows_text = "Test rows" if effects.has_heldout else "These rows"
@@ -323,7 +323,7 @@ class InteractionsView(StudyView, RowSettings):
         self.curve.show(picture, subject=self.study or effects)
 
     def _cells(self, effects: Interactions, t: int, of: int, against: int, row: int) -> Picture:
-        """Return the picture of a tuple's cells.
+        """Return the picture of the cells of tuple t: log-odds of class `of` against the class `against`.
 
         Three columns give a panel for each level of the third; further columns are fixed at the row's levels.
         """

@@ -6,6 +6,7 @@ once on small tables, at the press of a button on large ones.
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import panel_material_ui as pmui
 import param
 
 from alrviz.errors import plural
+from alrviz.fitting.families.shared_params import center_name
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import FAILED, STEP_LIMIT
 from alrviz.pictures import path as pictures
@@ -27,10 +29,11 @@ from alrviz.studies.protocols.alpha_path_verdict import (
     alpha_text,
     generative_name,
     path_names,
+    path_verdict,
     paths_of,
-    sentence,
     verdicts_on,
 )
+from alrviz.studies.statistics.verdict import Verdict
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import Updating, as_high, choice, html, say, side_by_side, stack
@@ -51,8 +54,8 @@ SIDE_WIDTH_PX = 352  # width of the weights and the table of the fit
 _THUMB_RADIUS_PX = 6  # the slider's thumb extends beyond its rail
 MAX_WAIT_SECONDS = 0.03  # most fits of small tables are done by then, so that the picture follows without delay
 _LEGEND = (
-    "<span class='quiet'><b aria-hidden='true'>—</b> training &nbsp;<b aria-hidden='true'>- -</b> test rows "
-    "&nbsp;<b aria-hidden='true'>○</b> lowest test</span>"
+    "<span class='quiet'><b aria-hidden='true'>—</b> training &nbsp;<b aria-hidden='true'>- -</b> test "
+    "&nbsp;<b aria-hidden='true'>○</b> lowest &nbsp;<b aria-hidden='true'>◇</b> at the slider</span>"
 )
 
 
@@ -163,7 +166,7 @@ class PathView(StudyView):
                          **({} if self.losses.size is None else {"width": self.losses.size[0]})),
             subject=study,
         )  # fmt: skip
-        self.tell(sentence_html(study, sentence(study, self.measure)))
+        self.tell_verdict(verdict_so_far(study, path_verdict(study, self.measure)), failure_html(study))
         self._show_path()
 
     def _offer_paths(self, study: "Study") -> None:
@@ -291,9 +294,9 @@ def lines_of_study(study: "Study") -> tuple[list[Named], list[Named]]:
     for recipe_index in range(len(names), len(study.recipes)):
         recipe = study.recipes[recipe_index]
         is_searched = recipe.solver != "none"
-        model_text = f"{recipe.family}, unregularised" if is_searched else generative_name(recipe)
+        model_text = f"{recipe.family}, no penalty" if is_searched else generative_name(recipe)
         order_text = f" n={recipe.params['order']}" if len(orders) > 1 else ""
-        short_text = f"{recipe.family} \N{GREEK SMALL LETTER ALPHA}=0{order_text}" if is_searched else ""
+        short_text = f"{recipe.family}, alpha 0{order_text}" if is_searched else ""
         references.append(Named(model_text + order_text, recipe.label, recipe_index, short_text))
     return paths, references
 
@@ -362,30 +365,38 @@ def nearest(steps: Sequence[float], alpha: float) -> float:
 # ---- texts as HTML; all names are escaped ----------------------------------------------------------------------------
 
 
-def sentence_html(study: "Study", verdict: str) -> str:
-    """Return the verdict, the number of complete paths while it runs, and the first failure."""
-    paths, failure_html = paths_of(study), ""
-    frame = study.frame()
-    if "sentence" in frame and study.progress.failed:
-        failed_rows = frame[frame.outcome == FAILED]
-        failure_html = f" <span class='bad'>Failed: {safe(failed_rows.sentence.iloc[0], 200)}.</span>"
+def verdict_so_far(study: "Study", verdict: Verdict | None) -> Verdict:
+    """Return what Run will compute before the run; then the verdict, and how many paths it is based on."""
+    paths, frame = paths_of(study), study.frame()
     if study.phase == "waiting" and not study.progress.done:
-        paths_text = f"{len(paths)} paths" if len(paths) > 1 else "one path"
-        return (
-            f"<span class='quiet'>Press Run: {paths_text} along alpha, with the generative and the unregularised model "
-            f"for reference, on the same split of {study.dataset.n_rows:,} rows.</span>"
+        centers = {center_name(recipe.params["center"]) for recipe in paths}
+        toward_text = f" toward {centers.pop()}" if len(centers) == 1 else ""
+        return Verdict(
+            f"Press Run: fits from a strong to a weak pull{toward_text}.",
+            f"All fits use the same split of {study.dataset.n_rows:,} rows. The generative model and the fit without a "
+            "penalty are drawn for comparison.",
         )
+    if verdict is None:
+        return Verdict("No path is complete yet.")
     n_complete = 0 if "away_50" not in frame else frame[frame.away_50.notna()].racer.nunique()
-    if not verdict:
-        return f"<span class='quiet'>No path is complete yet.</span>{failure_html}"
-    so_far_html = (
-        f"<span class='quiet'>After {n_complete} of {len(paths)} paths:</span> " if n_complete < len(paths) else ""
-    )
-    return so_far_html + safe(verdict, 900) + failure_html
+    if n_complete < len(paths):
+        return replace(verdict, detail=f"After {n_complete} of {len(paths)} paths. {verdict.detail}")
+    return verdict
+
+
+def failure_html(study: "Study") -> str:
+    """Return the first failure as HTML; "" without any."""
+    frame = study.frame()
+    if "sentence" not in frame or not study.progress.failed:
+        return ""
+    return f"<p class='bad'>Failed: {safe(frame[frame.outcome == FAILED].sentence.iloc[0], 200)}.</p>"
 
 
 def fitted_html(row: dict[str, Any] | None, follower: PathFollower, path: int, alpha: float) -> str:
-    """Return the table of losses at an alpha, or why there is none yet."""
+    """Return the table of losses at an alpha of a path, or why there is none yet.
+
+    row: the figures of the fit; None without one.
+    """
     title = f"<p><b>At alpha {alpha_text(alpha)}</b> {_origin_text(row, follower)}</p>"
     if row is None:
         if follower.error is not None:
@@ -396,7 +407,7 @@ def fitted_html(row: dict[str, Any] | None, follower: PathFollower, path: int, a
     for name, title_text in WORDS.items():
         value_cells = [number(float("nan") if row is None else float(row[key])) for key in (f"train_{name}", name)]
         table_rows.append([title_text, *value_cells])
-    return title + html_table(("per row", "training", "test"), table_rows)
+    return title + html_table(("measure", "training", "test"), table_rows)
 
 
 def _origin_text(row: dict[str, Any] | None, follower: PathFollower) -> str:
@@ -404,17 +415,18 @@ def _origin_text(row: dict[str, Any] | None, follower: PathFollower) -> str:
         return "<span class='quiet'>fitting …</span>" if follower.busy else ""
     if "racer" in row:
         return "<span class='quiet'>of the path</span>"
-    return f"<span class='quiet'>fitted in {plural(row['n_iter'], 'step')}, {seconds_text(row['train_seconds'])}</span>"
+    iterations_text = plural(row["n_iter"], "iteration")
+    return f"<span class='quiet'>fitted in {iterations_text}, {seconds_text(row['train_seconds'])}</span>"
 
 
 _COLUMNS = {
     "log_loss": "log loss", "rmse": "RMSE", "error": "0-1 loss", "train_log_loss": "training log loss",
-    "train_rmse": "RMSE", "train_error": "0-1 loss", "away_5": "5 % of w", "away_50": "middle", "away_95": "95 %",
+    "train_rmse": "RMSE", "train_error": "0-1 loss", "away_5": "5 % of weights", "away_50": "middle", "away_95": "95 %",
 }  # fmt: skip
 
 
 def numbers_html(study: "Study", lines: pd.DataFrame) -> str:
-    """Return the table of all fits of the paths and of the reference models."""
+    """Return the table of all fits of the paths and of the reference models; lines: the study's summary."""
     if not len(lines) or "log_loss" not in lines:
         return "<p class='quiet'>Nothing is complete yet.</p>"
     paths, references = lines_of_study(study)
@@ -425,11 +437,11 @@ def numbers_html(study: "Study", lines: pd.DataFrame) -> str:
         racer, alpha, note = summary_row["racer"], f"{summary_row['alpha']:g}", ""
         if racer >= len(paths):
             alpha = "&ndash;" if study.recipes[racer].solver == "none" else "0"
-            note = " (at its step limit)" if outcome_by_racer.get(racer) == STEP_LIMIT else ""
+            note = " (at its iteration limit)" if outcome_by_racer.get(racer) == STEP_LIMIT else ""
         value_cells = [number(float(summary_row.get(key, float("nan")))) for key in _COLUMNS]
         body_rows.append([safe(name_by_racer[racer] + note), alpha, *value_cells])
     note = (
-        "<p class='quiet'>Test first, then training rows, each per row; then quantiles of w - center. "
-        " The CSV has every fit, with standard errors of how far it is above the best of its path.</p>"
+        "<p class='quiet'>Test first, then training rows, each per row; then quantiles of weights minus the center. "
+        "The CSV has every fit, with standard errors of how far it is above the best of its path.</p>"
     )
     return html_table(("model", "alpha", *_COLUMNS.values()), body_rows) + note

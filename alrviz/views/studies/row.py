@@ -40,7 +40,7 @@ def make_clickable(plot: Plot, on_tap: Callable[[Any], None]) -> None:
 
 
 def side_by_side_pictures(first: LiveFigure, second: LiveFigure, height: str, px: int) -> pn.Row:
-    """Return two pictures side by side, stacked on a narrow page."""
+    """Return two pictures side by side, stacked on a narrow page; height: as CSS; px: the same in pixels."""
     picture_boxes = [stack(as_high(figure.pane, height, px), margin=(0, 12, 0, 0)) for figure in (first, second)]
     return pn.Row(*picture_boxes, sizing_mode="stretch_width", margin=(0, 0, 10, 0), css_classes=["alrviz-pictures"])
 
@@ -241,7 +241,10 @@ class RowView(NotebookViewer, RowSettings):
 
 
 def row_csv(explanation: RowExplanation, provenance: dict[str, Any], recipes: Any = ()) -> str:
-    """Return the contribution of each tuple to a row's log-odds, and the intercept, as a CSV."""
+    """Return the contribution of each tuple to a row's log-odds, and the intercept, as a CSV.
+
+    provenance, recipes: what its first lines say of its origin.
+    """
     frame = explanation.frame.reset_index()
     odds = {"log-odds of": explanation.of, "against": explanation.against, "intercept": explanation.intercept}
     return to_csv(frame, {**provenance, **odds}, recipes)

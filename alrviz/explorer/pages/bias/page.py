@@ -27,7 +27,7 @@ FOLD_NAMES = {f"{rounds} rounds of {folds}": slug for slug, (rounds, folds) in F
 SIZES = ("100", "50-100", "25-50-100", "10-30-100", "5-10-25-50-100")
 _MAX_SIZES = 6
 _SEPARATE_ALPHAS = "-"  # menus cannot show None
-_ALPHAS = {"each its default": _SEPARATE_ALPHAS, "by inner folds": "cv", "automatic": "auto"}
+_ALPHAS = {"own default": _SEPARATE_ALPHAS, "by inner folds": "cv", "automatic": "auto"}
 _FOLDS_HELP = "Repeated cross-validation: the number of rounds, each with the rows in another order, and of folds"
 
 
@@ -74,7 +74,12 @@ def with_alpha(recipes: tuple[Recipe, ...], alpha: Any) -> tuple[Recipe, ...]:
     for recipe in recipes:
         if _has_alpha(recipe):
             param = recipe.definition.params["alpha"]
-            if alpha is None or isinstance(alpha, float) or alpha in param.keywords or (param.each and alpha != "cv"):
+            if (
+                alpha is None
+                or isinstance(alpha, float)
+                or alpha in param.keywords
+                or (param.per_order and alpha != "cv")
+            ):
                 recipe = recipe.replace(alpha=param.default if alpha is None else alpha)
         changed_recipes.append(recipe)
     return tuple(changed_recipes)

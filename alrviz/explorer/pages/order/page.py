@@ -47,7 +47,7 @@ def _family(spec: "OrderSpec", family: str) -> "OrderSpec":
     alpha = previous.params.get("alpha", spec.alpha)
     recipe = with_family(previous, family)
     if "alpha" in recipe.params:
-        if recipe.definition.params["alpha"].each:  # "cv" would choose one alpha for all orders
+        if recipe.definition.params["alpha"].per_order:  # "cv" would choose one alpha for all orders
             recipe = recipe.replace(alpha="auto" if alpha == "cv" else alpha)
         else:
             recipe = recipe.replace(alpha=alpha[-1] if isinstance(alpha, tuple) else alpha)
@@ -66,7 +66,7 @@ class OrderSpec(StudySpec):
     default_recipes = (Recipe("lr", alpha="cv"),)
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": Menu("Family", FAMILY_MENU_WIDTH, family_entries(FAMILIES), lambda spec: spec.recipe.family, _family),
-        "folds": Menu("Cross-validation", 176, FOLD_NAMES),
+        "folds": Menu("Cross-validation", 144, FOLD_NAMES),
         "alpha": recipe_menu("alpha", 144, _alphas, "alpha"),
         "center": recipe_menu("center", 136),
         "references": Menu("Compare with", 264, REFERENCES, folded=True),
@@ -99,7 +99,7 @@ for text in (verdict, *verdict.notes):
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return the orders that are not refused, and the folds."""
-        orders = [0, *(order for order, fit in zip(ORDERS, fits, strict=False) if not fit.refused)]
+        orders = [0, *(order for order, fit in zip(ORDERS, fits, strict=False) if not fit.refusal)]
         return {"orders": orders} | super().arguments(fits) | {"references": self.fits_references}
 
     def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
@@ -108,12 +108,12 @@ for text in (verdict, *verdict.notes):
         if not self.fits_references:
             return estimates
         (automatic,) = estimate_recipes(dataset, [AUTOMATIC], self.holdout, stop)
-        reason = automatic.refused or estimates[0].refused  # AutoClassifier's lowest order is 1
-        return *estimates, replace(automatic, name="Auto", note="", refused=reason)
+        reason = automatic.refusal or estimates[0].refusal  # AutoClassifier's lowest order is 1
+        return *estimates, replace(automatic, name="Auto", note="", refusal=reason)
 
     def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
         """Return the recipe, unless all its orders are refused."""
-        return () if all(fit.refused for fit in fits[: len(ORDERS)]) else self.recipes
+        return () if all(fit.refusal for fit in fits[: len(ORDERS)]) else self.recipes
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of the study, including boosting if it is compared."""

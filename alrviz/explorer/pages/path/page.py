@@ -103,7 +103,7 @@ class PathSpec(StudySpec):
         ),
         "center": _grid_menu("centers", "Shrink toward", 152, _centers, description=explain("center")),
     }  # fmt: skip
-    imports = "from alrviz.studies.protocols.alpha_path_verdict import sentence\n"
+    imports = "from alrviz.studies.protocols.alpha_path_verdict import path_verdict\n"
     print_code = """# The recipes' own alpha is not used.
 for row in study.rows():
     if row["outcome"] == "failed":
@@ -185,7 +185,7 @@ class PathPage(StudyPage):
             f"print(chosen.name, {verdict.value:.6f})  # the lowest test {view.measure} of this path\n"
             for verdict in ([] if view.outdated else view.readings)
         )
-        print_code = f"{self.spec_class.print_code}print(sentence(study, {view.measure!r}))\n{chosen_code}"
+        print_code = f"{self.spec_class.print_code}print(path_verdict(study, {view.measure!r}))\n{chosen_code}"
         return str(self.spec.script(self.session, costs, __version__, print_code))
 
     def close(self) -> None:

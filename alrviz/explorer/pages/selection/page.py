@@ -65,8 +65,8 @@ class SelectionSpec(StudySpec):
         "family": family_menu(FAMILIES, *Recipe("salr").params),
         "order": recipe_menu("order", 96, _orders, "Up to order"),
         "selection": recipe_menu("selection", 192, label="Score"),
-        "grow": recipe_menu("grow", 176),
-        "folds": Menu("Cross-validation", 176, FOLD_NAMES),
+        "grow": recipe_menu("grow", 192),
+        "folds": Menu("Cross-validation", 144, FOLD_NAMES),
     }
     print_code = """for row in study.rows():
     if row["outcome"] == "failed":
@@ -95,7 +95,7 @@ print(study.verdict())
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return the orders that are not refused, and the folds."""
-        orders = [order for order, fit in zip(self.orders(), fits, strict=True) if not fit.refused]
+        orders = [order for order, fit in zip(self.orders(), fits, strict=True) if not fit.refusal]
         return {"orders": orders} | super().arguments(fits)
 
     def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
@@ -105,7 +105,7 @@ print(study.verdict())
 
     def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
         """Return the recipe, unless all its orders are refused."""
-        return () if all(fit.refused for fit in fits) else self.recipes
+        return () if all(fit.refusal for fit in fits) else self.recipes
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of the study; a fit's cost is proportional to the tuples it keeps."""

@@ -10,9 +10,9 @@ from scipy.stats import binom
 import alrviz
 from alrviz.data.encoded import Encoded
 from alrviz.errors import RecipeError, Stopped
+from alrviz.fitting.tuple_tests import TupleCounts, associations, lacking
 from alrviz.kernels import effects as kernels
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.effects.missing_interactions import TupleCounts, associations, lacking
 
 
 def table(seed, n, levels, classes, strength=0.0, order=2):
@@ -53,7 +53,7 @@ def test_a_penalty_that_shrinks_main_effects_makes_no_pair():
 
 
 @pytest.mark.parametrize("order", [2, 3])
-def test_what_was_planted_is_found(order):
+def test_planted_pair_is_found(order):
     encoded = table(1, 6000, [3, 3, 3, 3], 2, 1.0, order)
     found = _tested(encoded, order)
     assert found["gain"].idxmax() == 0
