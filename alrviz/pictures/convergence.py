@@ -304,7 +304,7 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
     for kind_name, dashes in KINDS:
         legend_items.append((kind_name, [fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)]))
     legend = add_legend(fig, legend_items, click_policy="hide", location="left")
-    corner_position = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
+    corner_position = {"x": 8, "y": 22, "x_units": "screen", "y_units": "screen"}
     note = Label(
         text="", text_color=readable(GREY, dark), text_font_size="16px", text_font=FONT_NAME, **corner_position
     )

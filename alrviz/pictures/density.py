@@ -74,9 +74,9 @@ def _lines(ratio: ColumnRatio, values: Floats, classes: Sequence[str], with_phi:
     if ratio.x is None:
         return {key: [] for key in ("xs", "ys", "colour", "width", "dash", "what")}
     if values.ndim == 1:
-        curves = [(values, INKS[dark], 2.4, "solid", "w phi" if with_phi else "phi")]
+        curves = [(values, INKS[dark], 2.4, "solid", "times its weight" if with_phi else "without its weight")]
         if with_phi:
-            curves.append((ratio.phi, GREY, 1.6, "dashed", "phi"))
+            curves.append((ratio.phi, GREY, 1.6, "dashed", "without its weight"))
     else:
         colours = class_colours(len(classes))
         curves = [(values[:, k], colours[k], 2.4, "solid", str(classes[k])) for k in range(values.shape[1])]
@@ -163,7 +163,7 @@ def _draw(plot: Plot, ratio: ColumnRatio, classes: Sequence[str], dark: bool) ->
     fig.min_height = 110  # what six pictures in a window of 1280x720 leave for one
     fig.min_border_right = 12
     _name_inside(fig, ratio.column, dark)
-    fig.yaxis[0].axis_label = "nats"
+    fig.yaxis[0].axis_label = "log odds" if len(classes) == 2 else "nats"
     fig.yaxis[0].ticker = BasicTicker(desired_num_ticks=5)
     if ratio.x is not None:
         fig.xaxis[0].ticker = BasicTicker(desired_num_ticks=5)

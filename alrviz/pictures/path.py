@@ -178,8 +178,18 @@ def _draw_losses(plot: Plot, paths: Sequence[Named], alphas: Sequence[float], me
     _add_head(plot)
     for rows in ("train", "heldout"):
         fig.scatter("x", rows, source=trail, size=5, color="colour", fill_alpha=1.0 if rows == "train" else 0.0)
-    fig.scatter("x", "train", source=latest_points, size=11, color="colour")
-    fig.scatter("x", "heldout", source=latest_points, size=11, line_color="colour", line_width=3, fill_color=None)
+    # Diamonds: a ring is the lowest test loss of a path.
+    fig.scatter("x", "train", source=latest_points, size=14, marker="diamond", color="colour")
+    fig.scatter(
+        "x",
+        "heldout",
+        source=latest_points,
+        size=14,
+        marker="diamond",
+        line_color="colour",
+        line_width=3,
+        fill_color=None,
+    )
     write(fig, plot["words"], x=right, front=dark, font_style="style", baseline="middle", x_offset=10, y_offset="dy")
     tips = [("path", "@name"), ("alpha", "@x{0.[00000]}"), (f"test {LOSSES[measure]}", "@y{0.0000}")]
     fig.add_tools(HoverTool(renderers=dot_renderers, tooltips=tips))
@@ -251,7 +261,7 @@ def _spread_range(data: Data) -> Range:
 
 def _draw_spread(plot: Plot, alphas: Sequence[float], colour: str) -> None:
     fig, bands = plot.figure, plot["bands"]
-    _mark_alphas(plot, alphas, few=True)
+    _mark_alphas(plot, alphas)
     fig.min_height = 120
     for (lower, upper), opacity in zip(BANDS, (0.13, 0.2, 0.4), strict=True):
         fig.varea("x", f"away_{lower}", f"away_{upper}", source=bands, fill_color=colour, fill_alpha=opacity)
@@ -269,9 +279,10 @@ def spread_at(plot: Plot, alpha: float, row: Mapping[str, float] | None) -> None
     plot["live"].data = {"x": [alpha] * len(rows), **segment_ends}
 
 
-def _mark_alphas(plot: Plot, alphas: Sequence[float], few: bool = False) -> None:
+def _mark_alphas(plot: Plot, alphas: Sequence[float]) -> None:
+    """Label at most five powers of ten: of more, Bokeh leaves out those that would overlap."""
     first_power, last_power = np.ceil(np.log10(min(alphas)) - 1e-9), np.floor(np.log10(max(alphas)) + 1e-9)
-    powers = np.arange(first_power, last_power + 1, max(np.ceil((last_power - first_power) / (4 if few else 9)), 1))
+    powers = np.arange(first_power, last_power + 1, max(np.ceil((last_power - first_power) / 4), 1))
     label_by_alpha = {float(10.0**k): f"{10.0**k:,.0f}" if k >= 0 else f"{10.0**k:.{-int(k)}f}" for k in powers}
     plot.parts["x"].update(ticker=FixedTicker(ticks=list(label_by_alpha)), major_label_overrides=label_by_alpha)
     plot.figure.min_border_left, plot.figure.min_border_right = LEFT_MARGIN_PX, RIGHT_MARGIN_PX

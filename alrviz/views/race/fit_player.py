@@ -104,8 +104,8 @@ class FitPlayer(PlayerButtons):
         self._draw, self._wake = draw, wake
         self._ticks = 0
         self.transport = Transport(self)
-        status_styles = {"min-width": "104px"}  # width of "step 16 of 17", so that the slider keeps its length
-        self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8), styles=status_styles)
+        status_styles = {"min-width": "132px"}  # width of "iteration 16 of 17", so that the slider keeps its length
+        self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 8, 0, 8), styles=status_styles)
         self.say_status()
 
     # ---- which run ---------------------------------------------------------------------------------------------------

@@ -54,8 +54,8 @@ SIDE_WIDTH_PX = 352  # width of the weights and the table of the fit
 _THUMB_RADIUS_PX = 6  # the slider's thumb extends beyond its rail
 MAX_WAIT_SECONDS = 0.03  # most fits of small tables are done by then, so that the picture follows without delay
 _LEGEND = (
-    "<span class='quiet'><b aria-hidden='true'>—</b> training &nbsp;<b aria-hidden='true'>- -</b> test rows "
-    "&nbsp;<b aria-hidden='true'>○</b> lowest test</span>"
+    "<span class='quiet'><b aria-hidden='true'>—</b> training &nbsp;<b aria-hidden='true'>- -</b> test "
+    "&nbsp;<b aria-hidden='true'>○</b> lowest &nbsp;<b aria-hidden='true'>◇</b> at the slider</span>"
 )
 
 
