@@ -60,7 +60,7 @@ def opacity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 def ranked(
     table: pd.DataFrame, muted: Sequence[str] = (), chosen: str = "", *, by: str = "nats",
     along: str = "importance (nats per row)",
-    members: Mapping[str, Sequence[str]] | None = None, of: str = "test", dark: bool = False,
+    members: Mapping[str, Sequence[str]] | None = None, rows_name: str = "test", dark: bool = False,
 ) -> Picture:  # fmt: skip
     """Return bars of the first lines of a table of `importance`, with bands where it has them.
 
@@ -71,7 +71,7 @@ def ranked(
         by: the table's column that is drawn.
         along: label of the horizontal axis.
         members: the columns of each tuple by its name, drawn as dots in place of names.
-        of: the rows whose loss it is.
+        rows_name: the rows whose loss it is.
         dark: whether the ground is dark.
     """
     shown_bars = table.head(MAX_BARS)
@@ -83,7 +83,8 @@ def ranked(
             "low": shown_bars.get(f"{by}_low", bar_values).fillna(bar_values).to_numpy(),
             "high": shown_bars.get(f"{by}_high", bar_values).fillna(bar_values).to_numpy(),
             "colour": [GREY if name in muted else order_colour(n_cols) for name, n_cols in shown_bars["order"].items()],
-            "tip": [f"{n_cols} column{'s' if n_cols > 1 else ''}; share {share:.1%}; {of} loss {rise:+.4f} without it"
+            "tip": [f"{n_cols} column{'s' if n_cols > 1 else ''}; share {share:.1%}; "
+                    f"{rows_name} loss {rise:+.4f} without it"
                     for n_cols, share, rise in shown_bars[["order", "share", "loss"]].itertuples(index=False)],
             "alpha": 1.0,
         }
@@ -440,7 +441,7 @@ def row_sum(row: RowExplanation, *, dark: bool = False) -> Picture:
         [*names, f"sum: {row.log_odds:.2f}"], [*values, row.log_odds], np.nan, np.nan,
         [*tips, "what all of them add up to"], [0.85] * len(shown_bars) + [0.45],
     ).assign(start=[0.0, *np.cumsum(values)[:-1], 0.0])  # fmt: skip
-    return bar_picture(bars, f"log-odds of {short(str(row.of))} against {short(str(row.against))}", dark=dark)
+    return bar_picture(bars, f"log-odds of {short(str(row.label))} against {short(str(row.other_label))}", dark=dark)
 
 
 def tuple_count_curve(

@@ -291,7 +291,7 @@ class InteractionsView(StudyView, RowSettings):
                 members = {name: effects.members(name) for name in self.table.index[: pictures.MAX_BARS]}
                 picture = pictures.ranked(
                     self.table, muted, effects.names[tuple_index], members=members if self.labels == "dots" else None,
-                    of=effects.loss_rows, dark=self.dark,
+                    rows_name=effects.loss_rows, dark=self.dark,
                 )  # fmt: skip
                 self.ranked.show(picture, subject=study)
             if redraws_all:
@@ -339,7 +339,9 @@ class InteractionsView(StudyView, RowSettings):
         if len(members) == 1:
             lower = upper = value
             if quantity == "pure" and self.study is not None:
-                bands = self.study.effects(effects.names[t], of=effects.classes[of], against=effects.classes[against])
+                bands = self.study.effects(
+                    effects.names[t], label=effects.classes[of], other_label=effects.classes[against]
+                )
                 lower, upper = bands["low"].to_numpy(), bands["high"].to_numpy()
             order = np.argsort(codes[:, 0], kind="stable")
             tips = [f"{rows[k]:,.0f} rows" for k in order]
