@@ -30,7 +30,7 @@ def ready(encoded: Encoded, recipe: Recipe, n_jobs: int | None = None, merge: bo
     times = [time.perf_counter()]
     plan = prepared.plan(order)
     times.append(time.perf_counter())
-    covered_rows = prepared.covered(order)
+    covered_rows = prepared.covered_rows(order)
     times.append(time.perf_counter())
     tables = prepared.tables(order, recipe.params["smoothing"])
     times.append(time.perf_counter())

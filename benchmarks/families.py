@@ -25,7 +25,14 @@ from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
-from alrviz.studies.race.milestones import UNITS, Milestones, RacerSummary, heldout_losses, milestones, paired
+from alrviz.studies.race.milestones import (
+    UNITS,
+    Milestones,
+    RacerSummary,
+    heldout_losses,
+    milestones,
+    paired_difference,
+)
 from benchmarks._sets import load_set
 from benchmarks._tools import Row, show
 from benchmarks.defaults import SETS
@@ -124,7 +131,7 @@ def _row(lane: RacerSummary, marks: Milestones) -> Row:
     totals = {unit: lane.last_of(column) for unit, column in UNITS.items()}
     row: Row = {"racer": lane.name, "outcome": lane.outcome, "objective": lane.best}
     for goal in (0, 1):
-        milestone = marks.met[lane.name][goal]
+        milestone = marks.counts_by_racer[lane.name][goal]
         row |= {f"{unit}_{goal}": float((milestone or totals)[unit]) for unit in _UNITS} | {
             f"met_{goal}": milestone is not None
         }
@@ -197,7 +204,7 @@ def _poker(options: argparse.Namespace) -> Iterator[Row]:
         header=(f"{POKER}, 70 % of {dataset.n_rows:,} rows", "iterations", "training log loss", "held out", "0-1 loss"),
     )  # fmt: skip
     for alpha in options.alphas:
-        difference = paired(losses[3, alpha], losses[2, alpha])
+        difference = paired_difference(losses[3, alpha], losses[2, alpha])
         print(f"held-out log loss of n=3 minus that of n=2, alpha={alpha:g}: {difference.mean:.4f}, standard error "
               f"{difference.error:.4f}")  # fmt: skip
     print(flush=True)

@@ -39,7 +39,7 @@ BYTES_WITHIN, SECONDS_WITHIN = 0.10, 2.0
 class CostCheck:
     """Estimate and measurement of one fit; bytes are 0 and seconds nan where it was refused."""
 
-    refused: str
+    refusal: str
     cells: int
     estimated_bytes: int
     traced_bytes: int
@@ -71,8 +71,8 @@ def measure(folder: Path | None, name: str, recipe: Recipe, repeats: int) -> Cos
     warm(wide=False)
     train, test_rows = rows_of(folder, name)
     fit_estimate = estimate(recipe, TableShape.from_prepared(TrainingData(train, test_rows)))
-    if fit_estimate.refused:
-        return CostCheck(fit_estimate.refused, fit_estimate.cells_seen, fit_estimate.cost.bytes, 0, 0)
+    if fit_estimate.refusal:
+        return CostCheck(fit_estimate.refusal, fit_estimate.cells_seen, fit_estimate.cost.bytes, 0, 0)
     seconds = pass_seconds(train, recipe, repeats, None, time.perf_counter)
     thread_seconds = pass_seconds(train, recipe, repeats, 1, time.thread_time)
     work = work_of(train, recipe, fit_estimate.cells_seen).reference_seconds()
@@ -135,7 +135,7 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
             check = answer.value or CostCheck(answer.reason, 0, 0, 0, 0)
             rows.append((f"{name} n={order}", f"{check.cells:,}", *_cells(check)))
             yield {"set": name, "order": order, **asdict(check)}
-            if not check.refused:
+            if not check.refusal:
                 bytes_off.append(abs(check.estimated_bytes / check.traced_bytes - 1.0))
                 seconds_off.append(_factor(check.estimated_seconds, check.seconds))
                 thread_off.append(_factor(check.estimated_alone, check.alone))
@@ -170,7 +170,7 @@ def _factor(a: float, b: float) -> float:
 
 def _cells(check: CostCheck) -> tuple[str, ...]:
     estimated = mib(check.estimated_bytes)
-    if check.refused:
+    if check.refusal:
         return estimated, "refused", *[""] * 8
     return (
         estimated,

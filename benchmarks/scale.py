@@ -38,7 +38,7 @@ class FitCost:
     least: float
     processors: float
     bytes: int
-    allowed: float
+    max_bytes: float
     cells: int
     objective: float
 
@@ -77,7 +77,7 @@ def measure(options: argparse.Namespace, rows: int) -> FitCost:
         least=min(iteration_seconds),
         processors=processors / steps[-1].index,
         bytes=size,
-        allowed=(1.0 + TOLERANCE) * formula,
+        max_bytes=(1.0 + TOLERANCE) * formula,
         cells=len(run.tables.seen_cells),
         objective=steps[-1].objective,
     )
@@ -123,9 +123,9 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     )  # fmt: skip
     worst, largest = max(map(abs, deviations)), costs[-1]
     print(f"\nlinear within {TOLERANCE:.0%}: {worst:.0%}, {'yes' if worst <= TOLERANCE else 'NO'}")
-    fits = all(m.bytes <= m.allowed for m in costs)
+    fits = all(m.bytes <= m.max_bytes for m in costs)
     print(f"memory within the formula: {'yes' if fits else 'NO'} (at {largest.rows:,} rows {mib(largest.bytes)} of "
-          f"{mib(largest.allowed)})")  # fmt: skip
+          f"{mib(largest.max_bytes)})")  # fmt: skip
     for m, d in zip(costs, deviations, strict=True):
         yield {"set": name, "order": options.order, **asdict(m), "off": d}
 
@@ -140,7 +140,7 @@ def _cells(m: FitCost, deviation: float) -> tuple[object, ...]:
         seconds(m.before),
         f"{m.before / m.each:.1f}",
         mib(m.bytes),
-        mib(m.allowed),
+        mib(m.max_bytes),
         f"{m.cells:,}",
         f"{m.objective / m.rows:.6f}",
     )

@@ -104,15 +104,15 @@ def _of_set(table: BenchmarkSet | MadeTable, stage: Stage, stages: Sequence[Stag
     dataset = table.read(settings.folder)
     racers = list(dict.fromkeys(name for entry in stages for name in entry.racers))
     published = {name: row for name in racers if (row := _of_table(settings, table, name, dataset))}
-    affordable = [name for name in racers if any(name in entry.takes(table, dataset) for entry in stages)]
+    limit_work = [name for name in racers if any(name in entry.takes(table, dataset) for entry in stages)]
     labels: Row = {"set": table.name, "group": table.group, "rows": dataset.n_rows}
     for name in racers:
-        if name not in affordable and name not in published:
+        if name not in limit_work and name not in published:
             much = {"left_out": "too much work", "work": work(RACERS[name], dataset)}
             yield f"{table.name}: {name} left out", [labels | {"method": name} | much]
     rounds = [entry.rounds for entry in stages if entry.racers]
     have = {name: int(row["rounds"]) for name, row in published.items()}
-    to_fit = [name for name in affordable if have.get(name, 0) < max(rounds)]
+    to_fit = [name for name in limit_work if have.get(name, 0) < max(rounds)]
     batch = [name for name in stage.takes(table, dataset) if have.get(name, 0) < stage.rounds]
     rounds_run = dict.fromkeys(to_fit, 0)
     if to_fit:

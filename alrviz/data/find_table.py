@@ -30,7 +30,7 @@ from alrviz.data.layout import (
     read_names,
 )
 from alrviz.data.options import ReadOptions
-from alrviz.data.parse_values import as_floats, clean_names, number_pattern
+from alrviz.data.parse_values import as_floats, bare_numbers, clean_names, number_pattern
 from alrviz.data.text import RawTable, ReadRequest, TextColumn
 from alrviz.errors import listed, plural
 from alrviz.stop import StopToken
@@ -232,7 +232,8 @@ def _rough_numbers(column: TextColumn) -> np.ndarray | None:
 
     None unless more than NUMBERS_SHARE of its distinct texts are numbers.
     """
-    bare = pc.replace_substring_regex(column.levels, r"[$€£¥%\s]", "")
+    texts = pa.array(bare_numbers(column.levels).numbers, pa.string())
+    bare = pc.replace_substring_regex(pc.fill_null(texts, ""), r"\s", "")
     for marks in ((".", ","), (",", ".")):
         fits = pc.match_substring_regex(bare, number_pattern(*marks)).to_numpy(zero_copy_only=False)
         if fits.sum() > NUMBERS_SHARE * (len(bare) - 1):  # the empty text is not counted

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from alrviz.data.dates import TIME_UNITS, Dates, notes_on_dates, parse_all_dates, time_form
 from alrviz.data.find_table import group_label_doubts
+from alrviz.data.marked_numbers import MarkedNumbers, marked_numbers, marked_numbers_doubts, other_type_doubt
 from alrviz.data.missing import detect_missing
 from alrviz.data.numbers import (
     check_numbers,
@@ -21,12 +22,14 @@ from alrviz.data.numbers import (
     digits_note,
     doubt_of_marks,
     is_numeric,
+    marks_of,
+    other_mark,
     stray_note,
     stray_texts,
 )
-from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
+from alrviz.data.options import CERTAIN, DOUBTFUL, ReadOptions
 from alrviz.data.parse_spec import ColumnSpec, in_usual_order
-from alrviz.data.parse_values import LIMIT, spelling_lookup, without_limits
+from alrviz.data.parse_values import LIMIT, ascii_numbers, spelling_lookup, without_limits
 from alrviz.data.quantities import (
     cross_table_note,
     measured_limits,
@@ -58,6 +61,7 @@ class _TextEvidence:
         limit: an example of a limit, such as "<5"; "" without any.
         unit: of its numbers; None without any.
         stray: the few texts of a column of numbers that are none.
+        marks: descriptions of the marks beside its numbers that were removed, see `without_marks`.
     """
 
     source: TextColumn
@@ -69,6 +73,7 @@ class _TextEvidence:
     limit: str = ""
     unit: str | None = None
     stray: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -94,6 +99,7 @@ class _Decision:
     stated_missing: tuple[str, ...]
     hint: str = ""
     notes: list[str] = field(default_factory=list)
+    marked: MarkedNumbers | None = None  # numbers with marks, read as text or missing
 
 
 def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
@@ -136,6 +142,10 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             check_numbers(column, bad, decision.spec.decimal)
         columns.append(replace(values, hint=decision.hint or values.hint))
         notes += decision.notes
+    texts_and_numbers = [(text, marked) for text in texts if (marked := decisions[text.name].marked)]
+    for type_, read in {"levels": "text", "number": "missing"}.items():
+        columns_read_so = [(t.present, n) for t, n in texts_and_numbers if decisions[t.name].spec.type == type_]
+        notes += marked_numbers_doubts(columns_read_so, read)
     numbers = [text for text in texts if decisions[text.name].spec.type == "number"]
     for unit in dict.fromkeys(text.unit for text in numbers if text.unit is not None):
         names = listed([text.name for text in numbers if text.unit == unit])
@@ -143,7 +153,7 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
     deviating = [text.name for text in numbers if decisions[text.name].spec.decimal != decimal]
     if deviating:
         notes.append(
-            f"numbers in {listed(deviating)} have a decimal {_MARKS[_other_mark(decimal)]}, those of other columns a "
+            f"numbers in {listed(deviating)} have a decimal {_MARKS[other_mark(decimal)]}, those of other columns a "
             f"decimal {_MARKS[decimal]}: each column is read with its own mark. If you set one decimal mark for all, "
             "columns with the other one are text"
         )
@@ -200,6 +210,13 @@ def missing_among_numbers(missing: tuple[str, ...], options: ReadOptions) -> tup
 
 def _find_numbers(text: _TextEvidence) -> None:
     """Detect limits, unit and stray texts of a column of numbers, and set these attributes of `text`."""
+    if text.options.numbers:
+        column = MarkedNumbers.from_text(text.present)
+        text.numbers, text.unit, text.stray, text.marks = column.numbers, column.unit, column.stray, column.marks
+        return
+    digits = ascii_numbers(text.present.levels)
+    if digits is not text.present.levels:
+        text.numbers = TextColumn.from_codes(text.name, text.present.codes, digits, text.present.is_number)
     if (limited := measured_limits(text.numbers)) is not None:
         text.numbers, text.limit = limited
     if (plain := plain_numbers(text.numbers)) is not None:
@@ -208,21 +225,6 @@ def _find_numbers(text: _TextEvidence) -> None:
         text.numbers, text.stray = text.numbers.without_texts(stray), stray
         if (plain := plain_numbers(text.numbers)) is not None:
             text.numbers, text.unit = plain
-
-
-def _other_mark(decimal: str) -> str:
-    return DECIMALS[decimal == DECIMALS[0]]
-
-
-def _marks_of(column: TextColumn, options: ReadOptions, usual: tuple[str, str]) -> tuple[str, str] | None:
-    """Return the marks of a column of numbers: the `usual` ones of the table, or others; None for other columns."""
-    decimals = [mark for mark in (usual[0], _other_mark(usual[0])) if options.decimal in (None, mark)]
-    thousands = THOUSANDS if options.thousands is None else (options.thousands,)
-    choices = [
-        usual,
-        *((mark, thousands_mark) for mark in decimals for thousands_mark in thousands if mark != thousands_mark),
-    ]
-    return next((marks for marks in dict.fromkeys(choices) if is_numeric(column, *marks)), None)
 
 
 # ---- decisions -------------------------------------------------------------------------------------------------------
@@ -238,12 +240,19 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
             pivot=dates.pivot,
         )  # fmt: skip
         return _Decision(spec, text.all_missing, notes=notes_on_dates(text.present, dates, text.stated_missing))
-    if may_be_numbers and (column_marks := _marks_of(text.numbers, text.options, marks)) is not None:
+    if may_be_numbers and (column_marks := marks_of(text.numbers, text.options, marks)) is not None:
         missing = text.missing_numbers
         spec = ColumnSpec(
-            name, name, "number", "numeric", "", missing, *column_marks, text.unit, limits=bool(text.limit)
-        )
-        notes = list[str]([stray_note(text.present, text.stray, text.stated_missing)] if text.stray else [])
+            name, name, "number", "numeric", "", missing, *column_marks, text.unit, limits=bool(text.limit),
+            marks=bool(text.options.numbers),
+        )  # fmt: skip
+        notes, marked = list[str](), MarkedNumbers.from_text(text.present.only_texts(text.stray))
+        if text.options.numbers:
+            n_stray = plural(text.present.count(text.stray), "text")
+            marks_text = listed(text.marks) or "marks"
+            notes = [f"numbers in {name!r} were read without {marks_text} beside them; {n_stray} without one missing"]
+        elif text.stray and (marked.stray or not marked.marks):
+            notes.append(stray_note(text.present, text.stray, text.stated_missing))
         if text.limit:
             is_limit = pc.match_substring_regex(text.present.levels, LIMIT)
             n_rows = text.present.count(text.present.levels.filter(is_limit).to_pylist())
@@ -251,11 +260,18 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
             example_number = re.sub(LIMIT, "", text.limit)
             values_text = f"{plural(n_rows, 'value')} of {name!r} {verb}"
             notes.append(f"{values_text}, such as {short(text.limit)}: read as the number, {example_number}")
-        return _Decision(spec, text.all_missing, notes=notes)
+        is_in_doubt = marked.marks and text.options.numbers is None
+        return _Decision(spec, text.all_missing, notes=notes, marked=marked if is_in_doubt else None)
     decision = _decide_levels(text)
-    other_mark = _other_mark(marks[0])
-    if may_be_numbers and any(is_numeric(text.numbers, other_mark, thousands) for thousands in ("", marks[0])):
-        decision.hint = f"all values are numbers with a decimal {_MARKS[other_mark]}"
+    if may_be_numbers and decision.spec.type == "levels" and text.options.numbers is None:
+        decision.marked = marked_numbers(text.present, text.options, marks)
+        if decision.marked is None:
+            decision.notes += other_type_doubt(text.present, text.options, marks, text.stated_missing)
+    elif text.options.numbers:
+        decision.notes.append(f"{name!r} has no numbers in most cells, so it was read as text although numbers=True")
+    alternative_mark = other_mark(marks[0])
+    if may_be_numbers and any(is_numeric(text.numbers, alternative_mark, thousands) for thousands in ("", marks[0])):
+        decision.hint = f"all values are numbers with a decimal {_MARKS[alternative_mark]}"
     return decision
 
 

@@ -108,6 +108,22 @@ def is_numeric(column: TextColumn, decimal: str, thousands: str) -> bool:
     return not (pc.any(pc.match_substring_regex(levels, CODE_NUMBER)).as_py() or merges(levels, decimal))
 
 
+def other_mark(decimal: str) -> str:
+    """Return the other decimal mark."""
+    return DECIMALS[decimal == DECIMALS[0]]
+
+
+def marks_of(column: TextColumn, options: ReadOptions, usual: tuple[str, str]) -> tuple[str, str] | None:
+    """Return the marks of a column of numbers: the `usual` ones of the table, or others; None for other columns."""
+    decimals = [mark for mark in (usual[0], other_mark(usual[0])) if options.decimal in (None, mark)]
+    thousands = THOUSANDS if options.thousands is None else (options.thousands,)
+    choices = [
+        usual,
+        *((mark, thousands_mark) for mark in decimals for thousands_mark in thousands if mark != thousands_mark),
+    ]
+    return next((marks for marks in dict.fromkeys(choices) if is_numeric(column, *marks)), None)
+
+
 def merges(levels: pa.Array, decimal: str = ".") -> bool:
     """Return whether most distinct numbers of more than 15 digits would be equal to another one as floats."""
     long_texts = levels.filter(pc.greater(pc.utf8_length(levels), EXACT_DIGITS)).to_pylist()

@@ -11,7 +11,14 @@ DELIMITERS = (",", ";", "\t", "|")
 DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", " ", "'")
 MAX_NAME_ROWS = 3  # rows of names
-OF_COLUMNS = ("missing", "dayfirst", "pivot", "spellings", "fill_down")  # options that a single column may have
+OF_COLUMNS = (
+    "missing",
+    "dayfirst",
+    "pivot",
+    "spellings",
+    "fill_down",
+    "numbers",
+)  # options that a single column may have
 ENCODINGS = (
     "utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1", "cp1251", "koi8_r", "cp1253", "shift_jis", "euc_jp", "gb18030",
     "big5", "euc_kr", "utf-8-cp1252",
@@ -25,8 +32,37 @@ MISSING = (
 )
 # Texts that are missing among numbers and dates; among words they may be a level ("none", "mild", "severe").
 DOUBTFUL = (
-    *("-", "--", "---", ".", "..", "*", "None", "none", "NONE", "nil", "na", "Na", "N/a", "\u2013", "\u2014"),
-    *("missing", "Missing", "unknown", "Unknown", "UNKNOWN", "not available", "Not available", "Not Available"),
+    *(
+        "-",
+        "--",
+        "---",
+        ".",
+        "..",
+        "*",
+        "None",
+        "none",
+        "NONE",
+        "nil",
+        "Nil",
+        "NIL",
+        "na",
+        "Na",
+        "N/a",
+        "\u2013",
+        "\u2014",
+    ),
+    *(
+        "Nil",
+        "NIL",
+        "missing",
+        "Missing",
+        "unknown",
+        "Unknown",
+        "UNKNOWN",
+        "not available",
+        "Not available",
+        "Not Available",
+    ),
     *("not reported", "Not reported", "unbekannt", "keine Angabe", "refused", "Refused"),
 )
 CERTAIN = tuple(token for token in MISSING if token not in DOUBTFUL)
@@ -58,8 +94,10 @@ class ReadOptions:
         pivot: two-digit years below it are of this century, others of the last (0 to 100).
         spellings: the level of which a text is another spelling, as in {"femal": "female"}.
         fill_down: whether an empty cell has the value above it, as with labels in the first row of a group alone.
-        columns: options of single columns, in place of the table's: `missing`, `dayfirst`, `pivot`, `spellings` and
-            `fill_down`, as in {"born": {"pivot": 0}}.
+        numbers: True if texts with other marks beside a number are that number: flags (0.2 p), footnotes (8.1[1]),
+            remarks in brackets (3,720 (46 %)), limits (<5). Texts without a number are missing then.
+        columns: options of single columns, in place of the table's: `missing`, `dayfirst`, `pivot`, `spellings`,
+            `fill_down` and `numbers`, as in {"born": {"pivot": 0}}.
 
     >>> import alrviz, io
     >>> file = io.StringIO("size;class\n1,5;no\n2,5;yes\n3,5;no")
@@ -82,6 +120,7 @@ class ReadOptions:
     pivot: int | None = None
     spellings: Any = None  # given as a mapping, kept as pairs of text and level, so that options can be hashed
     fill_down: bool | None = None
+    numbers: bool | None = None
     columns: Any = ()  # given as a mapping, kept as pairs of name and ReadOptions, so that options can be hashed
 
     @property
@@ -202,6 +241,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "pivot": (range(101).__contains__, "a whole number from 0 to 100"),
     "dayfirst": (_is_flag, "True, False or None (detect it)"),
     "merge_case": (_is_flag, "True, False or None (detect it)"),
+    "numbers": (_is_flag, "True or False"),
     "fill_down": (_is_flag, "True, False or None (detect it)"),
     "encoding": (_is_encoding, f"an encoding of text, such as {', '.join(ENCODINGS)},"),
 }

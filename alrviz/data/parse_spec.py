@@ -31,6 +31,7 @@ from alrviz.data.parse_values import (
     PIVOT,
     TIME_FORMS,
     as_floats,
+    ascii_numbers,
     bare_numbers,
     date_part,
     dates_of,
@@ -45,6 +46,7 @@ from alrviz.data.parse_values import (
     plain_floats,
     spelling_lookup,
     without_limits,
+    without_marks,
 )
 from alrviz.errors import TableError, listed, nearest
 
@@ -82,6 +84,7 @@ class ColumnSpec:
         day_first: whether the day comes first in ambiguous dates; None if the form has a fixed order.
         spellings: the level of a text, by the text or by its form in lower case with single spaces.
         limits: whether numbers may be limits (<5), which are read as the number.
+        marks: whether all marks beside numbers are removed, see `without_marks`.
         pivot: two-digit years below it are of this century.
         order: the levels of an ordinal column, if they have no natural order.
         fill_down: whether an empty cell has the value above it.
@@ -100,6 +103,7 @@ class ColumnSpec:
     day_first: bool | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
     limits: bool = False
+    marks: bool = False
     pivot: int = PIVOT
     order: tuple[str, ...] = ()
     fill_down: bool = False
@@ -199,11 +203,13 @@ class ColumnSpec:
         marks = self.decimal or ".", self.thousands
         if self.type != "time" and marks == (".", "") and (plain := plain_floats(texts)) is not None:
             return np.where(np.isinf(plain), np.nan, plain)
-        texts = pc.fill_null(texts, "")
+        texts = ascii_numbers(pc.fill_null(texts, ""))
         if self.type == "time":
             return hours_of(texts, self.form)
         if self.limits:
             texts = without_limits(texts)
+        if self.marks:
+            texts, _ = without_marks(texts)
         if self.unit is not None:
             quantities = bare_numbers(texts)
             fits_unit = (unit in ("", self.unit) for unit in quantities.units)
@@ -257,6 +263,7 @@ class ColumnSpec:
             ("unit", self.unit, isinstance(self.unit, str | None)),
             ("day_first", self.day_first, self.day_first in (True, False, None)),
             ("limits", self.limits, self.limits in (True, False)),
+            ("marks", self.marks, self.marks in (True, False)),
             ("fill_down", self.fill_down, self.fill_down in (True, False)),
             ("pivot", self.pivot, self.pivot in range(101)),
             ("a text", "another value", all(isinstance(text, str) for text in texts)),
@@ -287,7 +294,7 @@ class ColumnSpec:
         """
         by_type: dict[str, dict[str, Any]] = {
             "date": {"day_first": options.dayfirst, "pivot": options.pivot},
-            "number": {"decimal": options.decimal, "thousands": options.thousands},
+            "number": {"decimal": options.decimal, "thousands": options.thousands, "marks": options.numbers},
         }
         changes: dict[str, Any] = {}
         if options.merge_case:

@@ -33,15 +33,19 @@ _CURRENCY += r"|ZAR|Fr\.|Rs\.?|zł|kr"
 _UNIT = (
     r"%|‰|°|°C|°F|kg|g|mg|µg|t|lb|lbs|oz|mm|cm|m|km|mi|in|ft|yd|m²|m2|km²|sqft|ha|l|L|ml|mL|cl|h|hrs?|min|mins|s|sec|"
     r"ms|d|yrs?|y|W|kW|kWh|MW|MWh|V|A|mA|Hz|kHz|MHz|GHz|Pa|kPa|hPa|bar|mbar|psi|J|kJ|kcal|cal|B|kB|KB|MB|GB|TB|mph|"
-    r"km/h|kmh|kph|m/s|rpm|hp|bhp|PS|cc|CC|px|dB|mmHg|mmol/L|mg/dL|mg/dl|g/dL|kmpl|mpg|x"
+    r"km/h|kmh|kph|m/s|rpm|hp|bhp|PS|cc|CC|px|dB|mmHg|mmol/L|mg/dL|mg/dl|g/dL|kmpl|mpg|x|歳|才|岁|人|名|個|个|回|点|件"
 )
-QUANTITY_PATTERN = (  # SAP writes the minus behind the number: 1.234,50-
+_SCALE = r"(?i:thousand|lakh|million|crore|billion|trillion)s?"
+# SAP writes the minus behind the number, 1.234,50-; in India amounts end in /-, in Switzerland in .— for no cents.
+QUANTITY_PATTERN = (
     rf"^(?P<open>\()?(?P<sign>[+{MINUS}])?(?P<before>{_CURRENCY})? ?(?P<minus>[+{MINUS}])?"
-    rf"(?P<number>[0-9.][0-9{MARKS}]*?) ?(?P<factor>[kKMB]|bn|Mio\.?|Mrd\.?)??"
-    rf"(?: ?(?P<after>{_CURRENCY}|{_UNIT})| (?P<word>[a-zA-Zäöüµ°²³/]{{2,14}}\.?))?(?P<close>\)|-)?$"
+    rf"(?P<number>[0-9.][0-9{MARKS}]*?(?:[eE][+-]?[0-9]{{1,3}})?) ?"
+    rf"(?:(?P<factor>[kKMB]|bn|Mio\.?|Mrd\.?)??|(?P<scale>{_SCALE}))"
+    rf"(?: ?(?P<after>{_CURRENCY}|{_UNIT})| (?P<word>[a-zA-Zäöüµ°²³/]{{2,14}}\.?))?(?P<close>\)|-|/-|--|\x{{2014}})?$"
 )
 _FACTORS = {"": "", "k": "e3", "K": "e3", "M": "e6", "Mio": "e6", "Mio.": "e6"}
 _FACTORS |= {"B": "e9", "bn": "e9", "Mrd": "e9", "Mrd.": "e9"}
+_FACTORS |= {"thousand": "e3", "lakh": "e5", "million": "e6", "crore": "e7", "billion": "e9", "trillion": "e12"}
 _IS_MONEY = re.compile(r"[.,][0-9]{1,3}$")
 _ENDS_LIKE_A_NUMBER = re.compile(r"[0-9.]$")
 
@@ -51,6 +55,8 @@ def number_pattern(decimal: str, thousands: str) -> str:
     point = "\\" + decimal
     mark = {"": "", " ": r"[ \x{00a0}\x{202f}\x{2009}]", ".": r"\.", ",": ",", "'": "['\\x{2019}]"}[thousands]
     whole_number = rf"([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)" if mark else "[0-9]+"
+    if thousands == ",":  # lakhs and crores: 6,48,934
+        whole_number = whole_number.replace("|", "|[0-9]{1,2}(,[0-9]{2})+,[0-9]{3}|")
     return (
         rf"^[+{MINUS}]?(({whole_number}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?"
         r"|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
@@ -105,6 +111,45 @@ class Quantities:
     has_marks: bool
 
 
+# Marks beside a number whose meaning is unknown: each with its description, an expression, and what replaces it. A
+# flag may also be a unit (m, b), so these marks are removed only in columns for which the user says so.
+FLAG = "a flag"
+MARKS_BESIDE = {
+    "a limit": (LIMIT, ""),
+    "a sign of equal places": (r"^= ?", ""),
+    "a footnote": (r"([0-9%])(?: ?\[[^\[\]]{1,12}\]|[¹²³†‡§]|[\x{2070}-\x{2079}])+$", r"\1"),
+    "a remark in brackets": (r"([0-9%a-zA-Z]) ?\([^()]*\)$", r"\1"),
+    FLAG: (r"([0-9]\.?) ?(?:[ABDEGHIJL-Za-z!#]|[A-Za-z!#]{2,3})$", r"\1"),  # C, F and K may be degrees
+}
+_NUMBER_OR_QUANTITY = rf"{QUANTITY_PATTERN}|{number_pattern('.', '')}"
+_FULL_WIDTH = {0xFF00 + sign - 0x20: sign for sign in range(ord("!"), ord("~") + 1)}
+
+
+def ascii_numbers(levels: "pa.Array") -> "pa.Array":
+    """Return texts with the full-width digits and signs of East Asian texts as ASCII, if any has such a digit."""
+    if not pc.any(pc.match_substring_regex(levels, r"[\x{ff10}-\x{ff19}]")).as_py():
+        return levels
+    return pa.array([text and text.translate(_FULL_WIDTH) for text in levels.to_pylist()], pa.string())
+
+
+def without_marks(levels: "pa.Array") -> tuple["pa.Array", list[str]]:
+    """Return texts without the marks beside their numbers, and the descriptions of the marks that occur.
+
+    A text that is a number or a quantity by itself is unchanged, and so is one without a number.
+
+    >>> without_marks(pa.array(["8.1[1]", "0.2 p", "~5", "5 kg", "10k", "3,720 (46.4%)", "n.d."]))[0].to_pylist()
+    ['8.1', '0.2', '5', '5 kg', '10k', '3,720', 'n.d.']
+    """
+    bare, marks = levels, list[str]()
+    for mark, (pattern, replacement) in MARKS_BESIDE.items():
+        stripped = pc.replace_substring_regex(bare, pattern, replacement)
+        stripped = pc.if_else(pc.match_substring_regex(bare, _NUMBER_OR_QUANTITY), bare, stripped)
+        if not stripped.equals(bare):
+            marks.append(mark)
+            bare = stripped
+    return pc.if_else(pc.match_substring_regex(bare, _NUMBER_OR_QUANTITY), bare, levels), marks
+
+
 def bare_numbers(levels: "pa.Array") -> Quantities:
     """Return the numbers of quantities: $1,234, 12.5%, 70 kg, 19M, (1,234)."""
     matches = pc.extract_regex(levels, QUANTITY_PATTERN)
@@ -126,7 +171,9 @@ def _bare_number(text_by_group: dict[str, str]) -> tuple[str | None, str, bool]:
     is_behind = text_by_group["close"] == "-" and bool(_IS_MONEY.search(number))  # not in a grade such as 1-
     if not _ENDS_LIKE_A_NUMBER.search(number) or bool(text_by_group["open"]) != (text_by_group["close"] == ")"):
         return None, "", False
-    if text_by_group["close"] == "-" and not is_behind:
+    if (text_by_group["close"] == "-" and not is_behind) or (
+        text_by_group["close"] in ("--", "\u2014") and not number.endswith((".", ","))
+    ):
         return None, "", False
     if text_by_group["before"] and text_by_group["after"] == "B":  # with a currency B is billions, not bytes
         text_by_group["factor"], text_by_group["after"] = "B", ""
@@ -134,8 +181,11 @@ def _bare_number(text_by_group: dict[str, str]) -> tuple[str | None, str, bool]:
     minuses = sum(text_by_group[name] not in ("", "+") for name in ("sign", "minus", "open")) + is_behind
     if (text_by_group["before"] and (text_by_group["after"] or text_by_group["word"])) or minuses > 1:
         return None, "", False
-    text = "-" * minuses + number + _FACTORS[text_by_group["factor"]]
-    return text, _singular(unit) if unit else "", bool(unit or text_by_group["factor"] or text_by_group["close"])
+    factor = text_by_group["factor"] or text_by_group["scale"].lower().rstrip("s")
+    if factor and "e" in number.lower():
+        return None, "", False
+    text = "-" * minuses + number + _FACTORS[factor]
+    return text, _singular(unit) if unit else "", bool(unit or factor or text_by_group["close"])
 
 
 def _singular(unit: str) -> str:
@@ -245,7 +295,8 @@ _WEEKDAY = rf"(?:(?i:mo|tu|we|th|fr|sa|su|di|mi|do|so|lu|ma|me|je|ve|ju|vi){_LET
 _DAY_NAME_MARK = "(?: (?i:de|of) |[ -])"  # 3 de enero de 2020
 _CLOCK = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}(?:[.,][0-9]+)?))?"
 _CLOCK += r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
-_TIME = rf"(?:(?:T|,? +){_CLOCK}(?: ?(?P<zone>Z|UTC|GMT|[+-][0-9]{{2}}:?[0-9]{{2}}))?)?$"
+_TIME = rf"(?:(?:T|,? +){_CLOCK}(?: ?(?P<zone>Z|UTC|GMT|(?:UTC|GMT)?[+-][0-9]{{2}}:?[0-9]{{2}}|"
+_TIME += "(?:UTC|GMT)[+-][0-9]{1,2}))?)?$"
 SPLIT_DATE_FORMS = {
     "y-m-d": r"^(?P<year>[0-9]{4})-(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})" + _TIME,
     "y/m/d": r"^(?P<year>[0-9]{4})/(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})" + _TIME,
@@ -276,6 +327,7 @@ TIME_FORMS = {
 # Amounts in several units, each with its value in hours, days or inches; and one number of a pair.
 _AMOUNT = r"[0-9]+(?:\.[0-9]+)?"
 AMOUNT_UNITS: dict[str, dict[str, float]] = {
+    "minutes and seconds": {"hour": 1, "minute": 1 / 60, "second": 1 / 3600},
     "hours and minutes": {"day": 24, "hour": 1, "minute": 1 / 60, "second": 1 / 3600},
     "years to days": {"year": 365.25, "month": 30.4375, "week": 7, "day": 1},
     "feet and inches": {"foot": 12, "inch": 1},
@@ -284,6 +336,7 @@ AMOUNT_UNITS: dict[str, dict[str, float]] = {
 }
 _DAYS = rf"(?:(?P<day>{_AMOUNT}) ?(?:d|days?))?"
 TIME_FORMS |= {
+    "minutes and seconds": r"^\+?(?:(?P<hour>[0-9]{1,3}):)?(?P<minute>[0-9]{1,3}):(?P<second>[0-5][0-9]\.[0-9]{1,3})$",
     "hours and minutes": rf"^{_DAYS},? ?(?:(?P<hour>{_AMOUNT}) ?(?:h|hrs?\.?|hours?|Std\.?))?,? ?(?:and )?"
     rf"(?:(?P<minute>{_AMOUNT}) ?(?:m|mins?\.?|minutes?|Min\.?))?,? ?(?:and )?"
     rf"(?:(?P<second>{_AMOUNT}) ?(?:s|secs?\.?|seconds?))?$",
@@ -392,10 +445,12 @@ def _microseconds(groups: dict[str, "np.ndarray"], n: int, max_hour: int = 24) -
 
 def _offset(zone: str) -> int:
     """Return the offset of a time zone from UTC in minutes."""
-    if not zone or zone[0] not in "+-":
+    zone = zone.lstrip("UTCGMZ")
+    if not zone:
         return 0
-    minutes = int(zone[1:3]) * 60 + int(zone[-2:])
-    return -minutes if zone[0] == "-" else minutes
+    hours, minutes = (zone[1:3], zone[-2:]) if len(zone) > 3 else (zone[1:], "0")
+    offset = int(hours) * 60 + int(minutes)
+    return -offset if zone[0] == "-" else offset
 
 
 # ---- spellings -------------------------------------------------------------------------------------------------------

@@ -149,8 +149,10 @@ def _last_possible(sources: Sequence[Values], usable: Sequence[Values]) -> tuple
     for column in reversed(sources):
         n_present, n_levels = int(column.series.notna().sum()), column.series.nunique()
         if n_levels > 1 and guess_kind(column, n_levels=n_levels, n_present=n_present).kind != "ignore":
-            may_be_class = column in usable or column.dtype_kind in "if"
-            return column if may_be_class else None, tuple(reversed(skipped))
+            if column in usable:
+                return column, tuple(reversed(skipped))
+            if column.spec is None or column.spec.type != "time":
+                return column if column.dtype_kind in "if" else None, tuple(reversed(skipped))
         skipped.append(column.name)
     return None, ()
 

@@ -25,6 +25,8 @@ from alrviz.stop import NEVER, StopToken
 if TYPE_CHECKING:
     import pandas as pd
 
+# Answers that a column may have in full and by their first letter.
+FULL_ANSWERS = ("yes", "no", "true", "false", "male", "female", "ja", "nein", "oui", "non", "si")
 SHORT_ANSWERS = {"no", "ja", "si", "da", "ne", "na"}
 MAX_VARIANT_LEVELS = 100  # all pairs of levels are compared
 MARKS_OF_WRITING = re.compile(r"[\s.?!'\"*]|(?<=\w)[-_](?=\w)")  # not the signs of A+, A- and < 1
@@ -150,6 +152,10 @@ class TextColumn:
         lookup = np.append(np.where(is_token, -1, np.cumsum(~is_token) - 1), -1).astype(np.int32)
         return replace(self, codes=lookup[self.codes], levels=self.levels.filter(pa.array(~is_token)))
 
+    def only_texts(self, texts: Sequence[str]) -> "TextColumn":
+        """Return the column with all levels but `texts` made missing."""
+        return self.without_texts(sorted({*self.levels.to_pylist()} - {*texts}))
+
     def count(self, texts: Sequence[str]) -> int:
         """Return the number of rows with one of these texts."""
         return int(np.isin(self.codes, pc.index_in(pa.array(texts, pa.string()), self.levels).drop_null()).sum())
@@ -262,7 +268,8 @@ def merge_case(column: TextColumn, *, codes: bool = False) -> tuple[TextColumn, 
     keys_by_level = folded(levels).dictionary_encode()
     keys, n_kept = keys_by_level.dictionary.to_pylist(), len(keys_by_level.dictionary)
     short_keys = {key for key in keys if len(key) == 1}
-    are_codes = short_keys and not (short_keys <= set("yntfmjw") and len(short_keys) == n_kept)
+    others_are_answers = set(keys) - short_keys <= {*FULL_ANSWERS}
+    are_codes = short_keys and not (short_keys <= set("yntfmjw") and others_are_answers)
     if len(names) < len(levels) or (are_codes and not codes):
         return column, {}, ""
     note = ""
@@ -324,11 +331,12 @@ def variants_note(column: TextColumn, options: ReadOptions) -> str:
         return ""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels)).tolist()
     rows = dict(zip(levels, counts, strict=True))
+    rank = {level: (rows[level], len(level)) for level in levels}
     common_of = {
         rare: common
         for rare in levels
-        for common in sorted(levels, key=rows.__getitem__)  # of several the commonest, the last one, is used
-        if rows[rare] < rows[common] and _may_be_variant(rare.lower(), common.lower(), rows[common] / rows[rare])
+        for common in sorted(levels, key=rank.__getitem__)  # of several the commonest, the last one, is used
+        if rank[rare] < rank[common] and _may_be_variant(rare.lower(), common.lower(), rows[common] / rows[rare])
     }
     if not common_of:
         return ""
@@ -366,6 +374,8 @@ def _may_be_variant(rare: str, common: str, ratio: float) -> bool:
     letters, common_letters = (MARKS_OF_WRITING.sub("", text) for text in (rare, common))
     if letters == common_letters:
         return bool(letters)
+    if any(answer in (letters, common_letters) and answer[0] in (letters, common_letters) for answer in FULL_ANSWERS):
+        return True
     if (
         ratio < MIN_VARIANT_RATIO
         or re.sub(r"\D", "", letters) != re.sub(r"\D", "", common_letters)

@@ -94,7 +94,7 @@ class CellClassifier(RunClassifier):
 
     @property
     def cell_weights_(self) -> Floats | None:
-        """(S, C) the weight of each seen cell, shared ones repeated; None where nothing is fitted."""
+        """(S, C) the weight of each seen cell, shared ones repeated; None for a family without fitted weights."""
         return None if self.weights_ is None else weights_by_cell(self.tables_, share_of(self.recipe_), self.weights_)
 
     @property

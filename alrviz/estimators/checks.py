@@ -93,7 +93,10 @@ def _matches_reading(X: pd.DataFrame, spec: ParseSpec, encoder: Encoder) -> bool
 
 
 def check_classes(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
-    """Return y (N,), one class label per row; raise ValueError if it is missing, incomplete or continuous."""
+    """Return y (N,), one class label for each row of X; raise ValueError if it is missing, incomplete or continuous.
+
+    estimator: named in the messages.
+    """
     if y is None:
         raise TableError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
     labels = column_or_1d(y, warn=True)
@@ -130,7 +133,7 @@ def seed_of(estimator: Any, recipe: Recipe) -> int:
     if isinstance(random_state, numbers.Integral):
         return int(ENCODING["seed"].check("random_state", random_state))
     generator = check_random_state(random_state)
-    return int(generator.randint(2**32, dtype=np.uint32)) if recipe.draws else 0
+    return int(generator.randint(2**32, dtype=np.uint32)) if recipe.is_random else 0
 
 
 def check_max_memory(max_memory: Any) -> None:
@@ -152,10 +155,10 @@ MIN_MEAN_WEIGHT = 0.05  # weights of a survey or of classes have a mean near 1
 
 
 def table_doubts(estimator: Any, X: Any, encoder: Encoder, weights: Floats) -> list[str]:
-    """Return sentences about what is possible but probably not intended, in a table with row weights (N,).
+    """Return sentences about what is possible but probably not intended in a table X with row weights (N,).
 
-    Numbers stored as text; texts that differ in most rows; weights that count as almost no rows; `n_bins` without
-    effect. Columns that the user made categorical are intended.
+    Numbers stored as text; texts that differ in most rows; weights that count as almost no rows; `n_bins` of the
+    estimator without effect. Columns that the user made categorical are intended.
     """
     n_rows, doubts = len(weights), list[str]()
     is_category = isinstance(X, pd.DataFrame) and np.array(

@@ -16,7 +16,7 @@ from alrviz.estimators.recipes import RunClassifier
 from alrviz.fitting.families.density import feature_columns
 from alrviz.fitting.runs.run import Run
 from alrviz.models.density_model import DensityModel
-from alrviz.models.effects import normalised
+from alrviz.models.effects import normalised_shares
 from alrviz.passes.rows import Floats
 
 MAX_FRAME_VALUES = 101  # of a numeric column in `to_frame`
@@ -123,7 +123,7 @@ class DLRClassifier(RunClassifier):
         check_is_fitted(self)
         variances = np.zeros(self.n_features_in_)
         variances[self.columns_] = self.model_.variances()
-        return normalised(variances)
+        return normalised_shares(variances)
 
     def _encode(self, codes: NDArray[np.unsignedinteger], table: Any) -> tuple[Any, Any]:
         return self.encoder_.numbers(table), np.delete(codes, self.encoder_.numeric_, axis=0)

@@ -41,17 +41,17 @@ class DensityMap(TransformerMixin, BaseEstimator):
         self.categorical_features = categorical_features
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn the densities and counts of each class."""
+        """Learn the densities and counts of each class from a table X (N, a) with classes y (N,)."""
         self._learn(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any) -> NDArray[np.float64]:
-        """Fit, and return the training rows' features, each row left out of its own sums."""
+        """Fit to a table X (N, a) with classes y (N,); return its features, each row left out of its own sums."""
         self._learn(X, y)
         return _columns(self.features_.training(np.log(self.features_.silverman), leave_out=True, gradient=False))
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the features of new rows, (N, D x K)."""
+        """Return the features of new rows X, (N, D x K)."""
         check_is_fitted(self)
         codes, numbers = self.encoder_.transform(X), cast(Floats, self.encoder_.numbers(X))
         return _columns(self.features_.rows(numbers, codes[self._levels], np.log(self.features_.silverman)))

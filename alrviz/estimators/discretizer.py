@@ -49,7 +49,7 @@ class MDLDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the interval of every number, 0 .. n_bins_[j] - 1, as float64; NaN stays NaN."""
+        """Return the interval of every number of X (N, a), 0 .. n_bins_[j] - 1, as float64; NaN stays NaN."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         intervals = np.empty_like(X)

@@ -106,15 +106,15 @@ def type_text(param: Param) -> str:
         number += "" if param.low == -inf else f" {'above' if param.open_low else 'from'} {param.low:g}"
         number += f" to {param.high:g}" if param.high < _SHOWN_BOUND else ""
         options = [number, *map(_literal, param.keywords)]
-    options += ["a tuple of numbers"] * param.each + ["dict"] * (param.parse is not None)
+    options += ["a tuple of numbers"] * param.per_order + ["dict"] * (param.parse is not None)
     return " or ".join([*([", ".join(options[:-1])] if options[:-1] else []), options[-1]])
 
 
 def help_text(param: Param) -> str:
-    """Return what a parameter does, and what its values mean where their name does not say it."""
+    """Return the help of a parameter, with explanations of values whose names do not explain themselves."""
     values = [value for value in (*param.choices, *param.keywords) if value in param.meanings]
     text = " ".join([param.help, *(f"{_literal(value)}: {param.meanings[value]}." for value in values)])
-    return text + " A tuple has a number for each order, from 1 to n; inf leaves an order out." * param.each
+    return text + " A tuple has a number for each order, from 1 to n; inf leaves an order out." * param.per_order
 
 
 def _literal(value: Any) -> str:

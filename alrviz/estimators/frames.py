@@ -59,8 +59,11 @@ def network_frame(
     model: NetworkModel | AverageModel, codes: NDArray[np.unsignedinteger], encoder: Encoder, rows: Any,
     max_memory: int | None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return what each column of a network, given its parents, adds to the scores, after the intercepts; for an
-    `AverageModel` the scores of each network. `rows` labels the rows; None numbers them.
+    """Return what each column of a network, given its parents, adds to the scores of codes (a, N), after the
+    intercepts.
+
+    For an `AverageModel` they are the scores of each network. `rows` labels the rows; None numbers them. max_memory:
+    bytes that the frame may take; None for half of the free memory.
     """
     space: Space = model.parents.space if isinstance(model, AverageModel) else model.space
     names = [] if isinstance(model, AverageModel) else [INTERCEPT]
@@ -72,22 +75,25 @@ def network_frame(
         scores = np.empty((codes.shape[1], len(names), model.n_classes))
         scores[:, 0] = model.bias
         scores[:, 1:] = model.contributions(codes)
-    index = pd.MultiIndex.from_product([_labels(rows, len(scores)), names], names=["row", "tuple"])
+    index = pd.MultiIndex.from_product([_row_labels(rows, len(scores)), names], names=["row", "tuple"])
     return pd.DataFrame(scores.reshape(-1, model.n_classes), index, _class_index(encoder))
 
 
 def effect_frame(intercept: Floats, effects: Floats, names: Sequence[str], encoder: Encoder, rows: Any) -> pd.DataFrame:
-    """Return pure effects (N, T, C) of rows as lines, the strongest of each row first, after the intercept (C,)."""
+    """Return pure effects (N, T, C) of rows as lines, the strongest of each row first, after the intercept (C,).
+
+    names: of the tuples; rows: labels of the rows, None to number them.
+    """
     n_rows, n_tuples, n_classes = effects.shape
     lines = np.concatenate([np.broadcast_to(intercept, (n_rows, 1, n_classes)), effects], axis=1)
-    index = pd.MultiIndex.from_product([_labels(rows, n_rows), [INTERCEPT, *names]], names=["row", "tuple"])
+    index = pd.MultiIndex.from_product([_row_labels(rows, n_rows), [INTERCEPT, *names]], names=["row", "tuple"])
     strength = np.abs(lines).max(axis=2)
     strength[:, 0] = np.inf
     order = (np.argsort(-strength, axis=1, kind="stable") + (n_tuples + 1) * np.arange(n_rows)[:, None]).ravel()
     return pd.DataFrame(lines.reshape(-1, n_classes)[order], index[order], _class_index(encoder))
 
 
-def _labels(rows: Any, n: int) -> Any:
+def _row_labels(rows: Any, n: int) -> Any:
     return range(n) if rows is None else rows
 
 

@@ -60,7 +60,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the landmarks and decompose their kernel."""
+        """Draw the landmarks from the rows of X (N, columns) and decompose their kernel; y is ignored."""
         X = validate_data(self, X, dtype=np.float64)
         variance = float(X.var())
         self._gamma = 1.0 / (X.shape[1] * variance or 1.0) if self.gamma == "scale" else float(self.gamma)
@@ -74,7 +74,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return z of each row, (N, rank)."""
+        """Return z of each row of X (N, columns): (N, rank)."""
         check_is_fitted(self)
         return self._kernel(validate_data(self, X, dtype=np.float64, reset=False)) @ self.map_
 

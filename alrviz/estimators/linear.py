@@ -57,7 +57,7 @@ class LinearClassifier(CellClassifier):
         stop: StopToken = NEVER,
         splitting: Splitting = AT_RANDOM,
     ) -> Recipe:
-        """Return the recipe with the alpha that cross-validation chooses, for alpha="cv"."""
+        """Return the recipe with the alpha that cross-validation on rows X, y, weights (N,) chooses, for alpha="cv"."""
         if recipe.params["alpha"] != "cv":
             return recipe
         self.alpha_, self.alphas_ = cross_validate_alpha(
@@ -78,8 +78,8 @@ class LinearClassifier(CellClassifier):
         super()._keep(run)
         if self.alpha == "auto" and run.recipe.params["alpha"] != "auto":
             self.alpha_ = run.recipe.params["alpha"]
-        if run.tried:
-            self.alphas_ = pd.DataFrame(run.tried)
+        if run.trials:
+            self.alphas_ = pd.DataFrame(run.trials)
         elif self.alpha == "auto":
             trial_values = [step.extra for step in run.trace.since(0) if step.kind == "search"]
             self.alphas_ = pd.DataFrame(trial_values).rename(columns=lambda name: name.removeprefix("search_"))

@@ -33,7 +33,7 @@ def make_estimator(
     """
     if not isinstance(recipe, Recipe):
         raise RecipeError(f"expected a Recipe, got {type(recipe).__name__}; Recipe.from_json reads one from text")
-    return unfitted(
+    return unfitted_estimator(
         classifier_class(recipe.definition),
         recipe,
         categorical_features=categorical_features,
@@ -49,11 +49,11 @@ def classifier_class(family: Family) -> type[RecipeClassifier]:
     return cls
 
 
-def unfitted(cls: type[RecipeClassifier], recipe: Recipe, **other_params: Any) -> RecipeClassifier:
+def unfitted_estimator(cls: type[RecipeClassifier], recipe: Recipe, **other_params: Any) -> RecipeClassifier:
     """Return an unfitted classifier with the parameters of a recipe and `other_params`."""
     names = cls._get_param_names()
     params = {name: value for name, value in recipe.params.items() if name in names}
-    if recipe.draws:
+    if recipe.is_random:
         params["random_state"] = recipe.seed
     for name, value in params.items():
         if isinstance(value, Mapping):

@@ -17,14 +17,14 @@ from alrviz.estimators.networks import AnDEClassifier
 from alrviz.models.averages import AverageModel
 from alrviz.models.cell_space import CellSpace, TupleSpace, count_cells
 from alrviz.models.networks import NetworkModel
-from alrviz.models.structures import naive
+from alrviz.models.structures import naive_structure
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats
 
 
-def _saved(model: Any) -> SavedModel:
+def _saved_model(model: Any) -> SavedModel:
     average, wider, encoder = model.model_, model.tables_, model.encoder_
-    naive_model = average if model.n == 0 else average.naive
+    naive_model = average if model.n == 0 else average.naive_bayes
     narrow = wider if model.n == 0 else average.parents
     cells = slice(0) if model.n == 0 else slice(None)  # of no columns there are no cells
     members, parents = wider.space.tuples.tolist(), narrow.space.tuples.tolist()
@@ -72,8 +72,11 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
 
 
 def _naive(levels: np.ndarray, level_log_p: Floats, cards: Floats, bias: Floats) -> NetworkModel:
-    """Return naive Bayes, in which every level counts as seen."""
-    structure = naive(len(levels))
+    """Return naive Bayes, in which every level counts as seen.
+
+    levels (a,) of the columns; level_log_p (sum of levels, C) log p(level | class); cards (a,); bias (C,) log pi.
+    """
+    structure = naive_structure(len(levels))
     space = TupleSpace(levels, [(j,) for j in structure.order])
     no_parents = np.empty(0, np.int64), np.empty((0, len(bias)))
     return NetworkModel(
@@ -85,6 +88,6 @@ AVERAGE: Form = Form(
     name="average",
     classes=(AnDEClassifier,),
     files=("tuples.parquet", "cells.parquet", "parents.parquet", "levels.parquet"),
-    save=_saved,
+    save=_saved_model,
     restore=_restore,
 )

@@ -22,7 +22,7 @@ from alrviz.passes.rows import Floats
 from alrviz.passes.sources import MAX_ABS_NUMBER, Sources
 
 
-def _saved(model: Any) -> SavedModel:
+def _saved_model(model: Any) -> SavedModel:
     density_model, votes = model.model_, model.model_.features
     grids = votes.nodes(density_model.log_h)
     metadata = {
@@ -32,15 +32,15 @@ def _saved(model: Any) -> SavedModel:
         "thin": votes.thin,
     }
     tables = {
-        "features.parquet": _features(model, grids),
-        "votes.parquet": _votes(votes.columns),
+        "features.parquet": _feature_pieces(model, grids),
+        "votes.parquet": _vote_pieces(votes.columns),
         "levels.parquet": level_pieces(model.encoder_, {"count": _level_counts(model)}),
-        "nodes.parquet": _nodes(grids, votes.n_classes),
+        "nodes.parquet": _node_pieces(grids, votes.n_classes),
     }
     return SavedModel(metadata, tables)
 
 
-def _features(model: Any, grids: list[VoteGrid]) -> Pieces:
+def _feature_pieces(model: Any, grids: list[VoteGrid]) -> Pieces:
     """Yield a line for each feature: bandwidth, grid, weights, and the votes of missing values."""
     density_model, votes = model.model_, model.model_.features
     n_level_features = votes.n_features - len(grids)
@@ -59,7 +59,7 @@ def _features(model: Any, grids: list[VoteGrid]) -> Pieces:
     )
 
 
-def _votes(columns: tuple[Sources, ...]) -> Pieces:
+def _vote_pieces(columns: tuple[Sources, ...]) -> Pieces:
     """Yield the votes of each numeric feature."""
     yield _votes_of(
         0, np.zeros(1, np.int64), np.empty(0), np.empty(0)
@@ -70,13 +70,13 @@ def _votes(columns: tuple[Sources, ...]) -> Pieces:
 
 
 def _votes_of(feature: int, class_starts: Any, values: Floats, weights: Floats) -> pa.Table:
-    """Return the votes of a feature; those of class k begin at class_starts[k]."""
+    """Return the votes of a feature as a table: values and weights (P,), those of class k from class_starts[k] on."""
     classes = np.repeat(np.arange(len(class_starts) - 1, dtype=np.int32), np.diff(class_starts))
     features = np.full(len(values), feature, np.int32)
     return pa.table({"feature": features, "class": classes, "value": values, "weight": weights})
 
 
-def _nodes(grids: list[VoteGrid], n_classes: int) -> Pieces:
+def _node_pieces(grids: list[VoteGrid], n_classes: int) -> Pieces:
     for d, grid in enumerate([VoteGrid(np.empty(0, np.int64), np.empty((n_classes, 0)), 0.0, 0.0), *grids], start=-1):
         columns = {"feature": np.full(len(grid.numbers), d, np.int32), "node": grid.numbers}
         yield pa.table({**columns, **class_columns("sum", grid.sums.T)})
@@ -158,7 +158,7 @@ DENSITY: Form = Form(
     name="density",
     classes=(DLRClassifier,),
     files=("features.parquet", "votes.parquet", "levels.parquet"),
-    save=_saved,
+    save=_saved_model,
     restore=_restore,
     script_only=("nodes.parquet",),
 )

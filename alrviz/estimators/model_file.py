@@ -142,7 +142,7 @@ def _source(module: str) -> str:
 
 
 def _write_table(zipped: zipfile.ZipFile, name: str, pieces: Pieces) -> int:
-    """Write a table piece by piece; return its number of lines."""
+    """Write the pieces of the table `name` into a zip, one by one; return its number of lines."""
     n_lines = 0
     with tempfile.TemporaryFile() as buffer:
         first_piece = next(pieces)
@@ -188,23 +188,23 @@ def load_model(path: Any, *, max_memory: int | None = None) -> RecipeClassifier:
     max_bytes = free_memory() // 2 if max_memory is None else max_memory
     with _reading_errors(path), zipfile.ZipFile(path) as zipped:
         sizes = _checked_sizes(zipped)
-        _require(sum(sizes.values()) + 9 * sizes[METADATA], max_bytes)
+        _require_memory(sum(sizes.values()) + 9 * sizes[METADATA], max_bytes)
         _check_compression(zipped)
-        metadata = _read_about(zipped, sizes[METADATA])
+        metadata = _read_metadata(zipped, sizes[METADATA])
         file_names = FORMS[metadata["form"]].files
         missing_names = [name for name in file_names if name not in sizes]
         if missing_names:
             raise ModelFileError(f"the file has no {missing_names[0]}, which a {metadata['form']} model needs")
         n_classes = len(metadata["bias"])
         tables = {
-            name: _read_table(name, _bytes(zipped, name, sizes[name]), n_classes, max_bytes) for name in file_names
+            name: _read_table(name, _read_bytes(zipped, name, sizes[name]), n_classes, max_bytes) for name in file_names
         }
         return restore(metadata, tables)
 
 
 @contextmanager
 def _reading_errors(path: Any) -> Iterator[None]:
-    """Raise `ModelFileError` in place of whatever error a damaged file causes."""
+    """Raise `ModelFileError` in place of any error that a damaged file causes."""
     try:
         yield
     except (AlrvizError, FileNotFoundError, PermissionError, IsADirectoryError):
@@ -218,7 +218,7 @@ def _reading_errors(path: Any) -> Iterator[None]:
         ) from error
 
 
-def _require(needed_bytes: int, max_bytes: int) -> None:
+def _require_memory(needed_bytes: int, max_bytes: int) -> None:
     """Raise `MemoryLimitError` if a model needs more than `max_bytes`."""
     if needed_bytes > max_bytes:
         raise MemoryLimitError(
@@ -230,7 +230,7 @@ def _require(needed_bytes: int, max_bytes: int) -> None:
 
 
 def _checked_sizes(zipped: zipfile.ZipFile) -> dict[str, int]:
-    """Return the size of each file in the zip, as the zip states it; `_bytes` reads no more than that."""
+    """Return the size of each file in the zip, as the zip states it; `_read_bytes` reads no more than that."""
     allowed_names = {SCRIPT, METADATA, *(name for form in FORMS.values() for name in (*form.files, *form.script_only))}
     sizes: dict[str, int] = {}
     for info in zipped.infolist():
@@ -260,21 +260,24 @@ def _check_compression(zipped: zipfile.ZipFile) -> None:
             )
 
 
-def _bytes(zipped: zipfile.ZipFile, name: str, n_bytes: int) -> bytes:
-    """Return the file's bytes, no more than the zip states: `ZipFile.read` would unpack everything before cutting."""
+def _read_bytes(zipped: zipfile.ZipFile, name: str, n_bytes: int) -> bytes:
+    """Return the bytes of the file `name` in a zip, at most n_bytes, as many as the zip states.
+
+    `ZipFile.read` would unpack everything before cutting.
+    """
     with zipped.open(name) as file:
         return file.read(n_bytes)
 
 
-def _read_about(zipped: zipfile.ZipFile, n_bytes: int) -> dict[str, Any]:
-    """Return model.json, `n_bytes` long, once its format, form and bias are valid."""
+def _read_metadata(zipped: zipfile.ZipFile, n_bytes: int) -> dict[str, Any]:
+    """Return a zip's model.json, `n_bytes` long, once its format, form and bias are valid."""
     if n_bytes > _MAX_JSON_BYTES:
         raise ModelFileError(f"{METADATA} has {n_bytes:,} bytes; at most {_MAX_JSON_BYTES:,} are read")
 
     def refuse(constant: str) -> Any:
         raise ModelFileError(f"{METADATA} holds {constant}; expected numbers")
 
-    metadata = json.loads(_bytes(zipped, METADATA, n_bytes), parse_constant=refuse)
+    metadata = json.loads(_read_bytes(zipped, METADATA, n_bytes), parse_constant=refuse)
     if not isinstance(metadata, Mapping) or "format" not in metadata:
         raise ModelFileError(f"{METADATA} has no field 'format'; expected a zip that alrviz.save_model wrote")
     if metadata["format"] != FORMAT or isinstance(metadata["format"], bool):
@@ -293,10 +296,10 @@ def _read_about(zipped: zipfile.ZipFile, n_bytes: int) -> dict[str, Any]:
 
 
 def _read_table(name: str, data: bytes, n_classes: int, max_bytes: int) -> ModelTable:
-    """Read a table's numbers, after its metadata says that they fit into memory.
+    """Return the table in a Parquet file's data, after its metadata says that its numbers fit into max_bytes.
 
-    Parquet compresses well (a list of a million zeros, one text a million times), so the values are counted as well as
-    the bytes, and only numbers and lists of numbers are read.
+    name: of the file, for messages; n_classes: C. Parquet compresses well (a list of a million zeros, one text a
+    million times), so the values are counted as well as the bytes, and only numbers and lists of numbers are read.
     """
     file = pq.ParquetFile(pa.BufferReader(data))
     number_fields = [field for field in file.schema_arrow if not field.name.startswith(_SKIPPED_COLUMNS)]
@@ -308,5 +311,5 @@ def _read_table(name: str, data: bytes, n_classes: int, max_bytes: int) -> Model
             raise ModelFileError(f"{name}: {field.name!r} holds {field.type}; expected numbers")
     row_groups = [file.metadata.row_group(k) for k in range(file.metadata.num_row_groups)]
     n_values = sum(group.column(j).num_values for group in row_groups for j in range(group.num_columns))
-    _require(max(sum(group.total_byte_size for group in row_groups), 3 * 8 * n_values), max_bytes)
+    _require_memory(max(sum(group.total_byte_size for group in row_groups), 3 * 8 * n_values), max_bytes)
     return ModelTable(name, file.read(columns=[field.name for field in number_fields]), n_classes)

@@ -49,7 +49,7 @@ class Form:
 
 
 def read_numbers(metadata: Mapping[str, Any], name: str, size: int, low: float = -MAX_ABS_VALUE) -> Floats:
-    """Return a field of model.json as an array: `size` numbers of at least `low`.
+    """Return the field `name` of model.json (metadata) as an array: `size` numbers of at least `low`.
 
     Raises:
         ModelFileError: the field is something else.

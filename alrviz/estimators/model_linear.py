@@ -24,7 +24,7 @@ from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats
 
 
-def _saved(model: Any) -> SavedModel:
+def _saved_model(model: Any) -> SavedModel:
     linear_model, tables, unseen_weights = model.model_, model.tables_, model.model_.unseen
     metadata = {
         "bias": model.intercept_.tolist(),
@@ -95,7 +95,7 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
 
 
 def _listed_space(levels: NDArray[np.int64], sizes: range, members: list[tuple[int, ...]]) -> AnySpace | None:
-    """Return the space of the listed tuples; None if they are not in order or not of these sizes."""
+    """Return the space of the tuples in `members`; None if they are not in order or not of these sizes; levels (a,)."""
     ascending = members == sorted(set(members), key=lambda columns: (len(columns), columns))
     if (
         not {*map(len, members)} <= {*sizes}
@@ -109,7 +109,7 @@ def _listed_space(levels: NDArray[np.int64], sizes: range, members: list[tuple[i
 def _full_space(
     levels: NDArray[np.int64], tuples: int | AllOrders, members: list[tuple[int, ...]]
 ) -> AnySpace | None:  # fmt: skip
-    """Return the space of all tuples; None if they are not the listed ones."""
+    """Return the space of all tuples of columns with `levels` (a,); None if these are not the listed `members`."""
     alternatives = (
         [AllOrders(tuples.order, skip_missing=True)] if isinstance(tuples, AllOrders) else []
     )  # a space that includes columns of one level
@@ -123,7 +123,10 @@ def _full_space(
 
 
 def _weights(model: Any, metadata: Mapping[str, Any], cell_table: ModelTable) -> Floats:
-    """Return the free weights, each once, from the cells' weights, which repeat shared ones."""
+    """Return a model's free weights, each once, from the table of its cells, in which shared ones are repeated.
+
+    metadata: model.json, with the weights of the intercepts.
+    """
     w = np.vstack([cell_table.by_class("w"), read_numbers(metadata, "weights", len(model.classes_))])
     weight_numbers = free_weight_numbers(model.tables_, share_of(model.recipe_))
     if weight_numbers is None:
@@ -138,6 +141,6 @@ LINEAR: Form = Form(
     name="linear",
     classes=(*_CELL_CLASSIFIERS, auto.AutoClassifier, linear.WANBIACClassifier, linear.NaiveBayesClassifier),
     files=("tuples.parquet", "cells.parquet"),
-    save=_saved,
+    save=_saved_model,
     restore=_restore,
 )

@@ -19,7 +19,7 @@ from alrviz.models.networks import NetworkModel
 from alrviz.models.structures import Structure
 
 
-def _saved(model: Any) -> SavedModel:
+def _saved_model(model: Any) -> SavedModel:
     network, rmse = model.model_, getattr(model, "rmse_", None)
     metadata = {
         "bias": model.intercept_.tolist(),
@@ -99,7 +99,10 @@ def _check_tree(tuples: Sequence[tuple[int, ...]], n_columns: int) -> None:
 
 
 def _check_tables(tuples: Sequence[tuple[int, ...]], space: TupleSpace, seen_cells: NDArray[np.int64]) -> None:
-    """Raise if a column's table under a parent level lacks levels: the sums over missing values need all of them."""
+    """Raise if a column's table under a parent level lacks levels: the sums over missing values need all of them.
+
+    tuples: columns of each table; seen_cells: (S,) cells that the file has, numbered as in `space`.
+    """
     tuple_of_cell = space.tuple_of(seen_cells)
     n_levels_of_cell = space.levels[[members[-1] for members in tuples]][tuple_of_cell]
     _, table_of_cell, table_sizes = np.unique(
@@ -115,6 +118,6 @@ NETWORK: Form = Form(
     name="network",
     classes=(networks.TANClassifier, networks.KDBClassifier, networks.ELRClassifier),
     files=("tuples.parquet", "cells.parquet", "parents.parquet", "levels.parquet"),
-    save=_saved,
+    save=_saved_model,
     restore=_restore,
 )

@@ -23,7 +23,7 @@ from alrviz.data.encode import Encoder
 from alrviz.data.options import MISSING, ReadOptions
 from alrviz.data.parse_spec import LAYOUT_OPTIONS, ParseSpec
 from alrviz.errors import ModelFileError, TableError
-from alrviz.estimators.make import unfitted
+from alrviz.estimators.make import unfitted_estimator
 from alrviz.estimators.model_average import AVERAGE
 from alrviz.estimators.model_density import DENSITY
 from alrviz.estimators.model_form import Form, SavedModel
@@ -43,12 +43,12 @@ _FORM_OF: Mapping[str, tuple[type[RecipeClassifier], Form]] = {
 
 
 def parts_of(model: Any, dataset: Dataset | None = None) -> SavedModel:
-    """Return the contents of a fitted classifier's file; `dataset`, if given, tells how its columns were read.
+    """Return the contents of a fitted classifier's file.
+
+    dataset: the data set it was fitted on, which tells how columns were read, where the model does not know.
 
     Raises:
         ModelFileError: no form holds this kind of classifier.
-
-    `dataset`, what it was fitted on, says how columns were read, where the model does not know.
     """
     cls, form = _FORM_OF.get(type(model).__name__, (None, LINEAR))
     if isinstance(model, Run):
@@ -80,7 +80,7 @@ def parts_of(model: Any, dataset: Dataset | None = None) -> SavedModel:
 
 
 def restore(metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> RecipeClassifier:
-    """Return the fitted classifier that a file describes.
+    """Return the fitted classifier that model.json (metadata) and the tables of a file describe.
 
     Raises:
         ModelFileError: a value that no model has.
@@ -95,7 +95,7 @@ def restore(metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> Re
         raise ModelFileError(
             f"there are {len(encoder.classes_)} classes, but 'bias' has {len(metadata['bias'])} numbers"
         )
-    model: Any = unfitted(cls, recipe, categorical_features=encoder.categorical_features)
+    model: Any = unfitted_estimator(cls, recipe, categorical_features=encoder.categorical_features)
     model.set_encoder(encoder, recipe)
     model.n_features_in_ = len(encoder.columns_)
     if metadata["feature_names"]:
@@ -112,7 +112,7 @@ def restore(metadata: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> Re
 
 
 def _spec(state: Any, encoder: Encoder) -> ParseSpec:
-    """Return the spec of the model's columns after checking it."""
+    """Return the spec of the model's columns from its JSON state, after checking it against the encoder."""
     try:
         spec = ParseSpec.from_dict(state)
         ReadOptions(**{name: getattr(spec.layout, name) for name in LAYOUT_OPTIONS})
@@ -126,7 +126,7 @@ def _spec(state: Any, encoder: Encoder) -> ParseSpec:
 
 
 def _encoder(state: Any) -> Encoder:
-    """Return the encoder after checking that its parts fit together."""
+    """Return the encoder from its JSON state, after checking that its parts fit together."""
     kind, labels = str(np.dtype(state["classes"]["dtype"]).kind), state["classes"]["labels"]
     types: dict[str, Any] = {"O": str, "U": str, "i": int, "u": int, "f": (int, float), "b": bool}
     if kind not in types or not isinstance(labels, list) or not all(isinstance(v, types[kind]) for v in labels):

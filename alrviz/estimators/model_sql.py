@@ -279,9 +279,11 @@ class _Sql:
                 f"columns {clashing} differ only {difference_text}, and {dialect} treats them as one name; rename one"
             )
         measure = "p" if saved_model.metadata["probabilities"] else "score"
-        self.measure_names = _distinct([f"{measure}({label})" for label in self.labels], shown_names, max_name_bytes)
+        self.measure_names = _distinct_names(
+            [f"{measure}({label})" for label in self.labels], shown_names, max_name_bytes
+        )
         reserved_names = {j: name for j, name in enumerate(names) if name.lower() in self.dialect.reserved_names}
-        columns = _distinct(
+        columns = _distinct_names(
             ["line", "prediction", "unseen", *(f"{name} (given)" for name in reserved_names.values())],
             [*shown_names, *self.measure_names],
         )
@@ -290,7 +292,7 @@ class _Sql:
 
     def texts(self) -> Iterator[str]:
         """Yield the statements, in pieces small enough to be written one by one."""
-        yield self._head()
+        yield self._header_comment()
         yield "BEGIN;\n"
         for table in self._tables():
             name = self.table(table.name)
@@ -303,13 +305,13 @@ class _Sql:
             for index_number, key in enumerate(table.keys if self.dialect.needs_index else ()):
                 index = identifier(f"{self.name}_{table.name}_{index_number}")
                 yield f"CREATE INDEX {index} ON {name} ({', '.join(map(identifier, key))});\n"
-        yield f"CREATE VIEW {self.table('predictions')} AS\n{self._query()};\nCOMMIT;\n"
+        yield f"CREATE VIEW {self.table('predictions')} AS\n{self._view_query()};\nCOMMIT;\n"
 
     def table(self, name: str) -> str:
         """Return the quoted name of one of the model's tables."""
         return identifier(f"{self.name}_{name}")
 
-    def _head(self) -> str:
+    def _header_comment(self) -> str:
         """Return the comment at the top; JSON quotes names, so that a line end in one cannot end the comment."""
         columns = [
             f"--   {json.dumps(column['name'])} {'number' if column['kind'] == 'numeric' else 'level'}"
@@ -352,7 +354,7 @@ class _Sql:
             yield self._from_file("alone", "levels.parquet", ("column", "level"), "alone")
 
     def _from_file(self, name: str, file: str, keys: Sequence[str], quantity: str) -> _Table:
-        """Return a table of the model file: its keys, and a value for each class."""
+        """Return the SQL table `name` of a file of the model: its keys, and the value of `quantity` for each class."""
         values = [f"{quantity}_{k}" for k in range(len(self.labels))]
         rows = (
             row
@@ -371,7 +373,7 @@ class _Sql:
             yield [t, len(members), *pairs, *padding, *(column[t] for column in unseen_columns)]
 
     def _levels(self) -> Iterator[tuple[int, str | None, float | None, int]]:
-        """Yield (feature, text, number, code): levels as text and number, and what stands for "missing"."""
+        """Yield (feature, text, number, code) for each level, and for the values that stand for "missing"."""
         for j, (column, spec) in enumerate(zip(self.columns, self.spec.columns, strict=True)):
             texts, numbers = dict[str, int](), dict[float, int]()
             if column["kind"] == "numeric":
@@ -392,14 +394,14 @@ class _Sql:
 
     # ---- the query -------------------------------------------------------------------------------------------------
 
-    def _query(self) -> str:
+    def _view_query(self) -> str:
         """Return the SELECT of the view: rows, codes, cells, scores and probabilities, step by step."""
         table, classes = self.table, range(len(self.labels))
-        value_steps, value_queries = [], [self._value(j) for j in range(len(self.columns))]
+        value_steps, value_queries = [], [self._value_query(j) for j in range(len(self.columns))]
         for batch_number, batch in enumerate(_batches(value_queries, _MAX_LINES)):
-            value_steps.append(f"value_{batch_number} AS MATERIALIZED (\n  {_union(batch)})")
-        all_values = _union([f"SELECT * FROM value_{batch_number}" for batch_number in range(len(value_steps))])
-        sum_columns = ", ".join(f"sum({self._added(k)}) AS z_{k}" for k in classes)
+            value_steps.append(f"value_{batch_number} AS MATERIALIZED (\n  {_union_query(batch)})")
+        all_values = _union_query([f"SELECT * FROM value_{batch_number}" for batch_number in range(len(value_steps))])
+        sum_columns = ", ".join(f"sum({self._added_score(k)}) AS z_{k}" for k in classes)
         score_columns = ", ".join(f"{literal(b)} + s.z_{k} AS z_{k}" for k, b in enumerate(self.metadata["bias"]))
         score_names = [f"z_{k}" for k in classes]
         predicted_cases = " ".join(f"WHEN z_{k} = top THEN {literal(label)}" for k, label in enumerate(self.labels))
@@ -432,7 +434,7 @@ class _Sql:
     CASE WHEN k.txt IS NULL OR k.code = {MISSING_CODE} THEN f.missing ELSE coalesce(k.code, f.other) END AS code,
     CASE WHEN k.txt IS NOT NULL AND k.code IS NULL THEN 1 ELSE 0 END AS unseen
   FROM known k JOIN {table("feature")} f ON f.feature = k.feature)""",
-            f"cell AS (\n  {_union(map(self._cells, self.sizes))})",
+            f"cell AS (\n  {_union_query(map(self._cell_query, self.sizes))})",
             f"summed AS (\n  SELECT c.line, {sum_columns}\n  FROM cell c {self._joins()}\n  GROUP BY c.line)",
             "strange AS (SELECT line, CAST(sum(unseen) AS BIGINT) AS unseen FROM code GROUP BY line)",
             f"score AS (\n  SELECT u.line, u.unseen, {score_columns}\n  FROM strange u JOIN summed s ON s.line "
@@ -450,7 +452,7 @@ class _Sql:
             f"FROM numbered r JOIN odds p ON p.line = r.{line}"
         )
 
-    def _value(self, j: int) -> str:
+    def _value_query(self, j: int) -> str:
         """Return the SELECT of a feature's values: the text and number that may be levels, its interval's code."""
         column = self.columns[j]
         x = f"r.{self.renamed.get(j) or identifier(column['name'])}"
@@ -481,7 +483,7 @@ class _Sql:
             f"CASE WHEN v.num <= {literal(cuts[middle], self.dialect.is_exact)} THEN {lower_code} ELSE {upper_code} END"
         )
 
-    def _cells(self, size: int) -> str:
+    def _cell_query(self, size: int) -> str:
         """Return the SELECT of every row's cell in each tuple of a size, NULL where a feature's value is no level."""
 
         def number(n: int) -> str:
@@ -509,7 +511,7 @@ class _Sql:
             joins += f'\n  LEFT JOIN {self.table("alone")} o ON o."column" = c.child AND o.level = c.code'
         return joins + (f"\n  JOIN {self.table('tuple')} t ON t.tuple = c.tuple" if self.unseen else "")
 
-    def _added(self, k: int) -> str:
+    def _added_score(self, k: int) -> str:
         """Return the expression of what a cell adds to the score of class k, as in score_forms.py."""
         if self.network:
             return f"CASE WHEN c.code IS NOT NULL THEN coalesce(f.phi_{k}, a.rest_{k}, o.alone_{k}) ELSE 0 END"
@@ -532,7 +534,7 @@ def _texts_of(value: Any) -> Iterator[str]:
             yield from _texts_of(item)
 
 
-def _union(queries: Iterable[str]) -> str:
+def _union_query(queries: Iterable[str]) -> str:
     return "\n  UNION ALL ".join(queries)
 
 
@@ -542,12 +544,12 @@ def _is_number(text: str) -> bool:
 
 
 def _cut_name(name: str, max_name_bytes: int | None) -> str:
-    """Return a name as a database keeps it that cuts names after some bytes."""
+    """Return a name cut to max_name_bytes, as a database keeps it that cuts names; unchanged for None."""
     return name.encode()[:max_name_bytes].decode(errors="ignore")
 
 
-def _distinct(names: Sequence[str], reserved: Iterable[str], max_name_bytes: int | None = None) -> list[str]:
-    """Return the names, numbered where one equals another or a reserved name, ignoring case, cut to so many bytes."""
+def _distinct_names(names: Sequence[str], reserved: Iterable[str], max_name_bytes: int | None = None) -> list[str]:
+    """Return the names, each numbered that equals another or a reserved one, ignoring case, cut to max_name_bytes."""
     used_names = {name.casefold() for name in reserved}
     result = []
     for name in names:

@@ -121,7 +121,7 @@ class ModelTable:
         return counts
 
     def require_levels(self, levels: NDArray[np.int64]) -> None:
-        """Raise `ModelFileError` unless there is a line for each level of columns that have so many, (a,)."""
+        """Raise `ModelFileError` unless there is a line for each level of columns with `levels` (a,)."""
         if len(self) != int(levels.sum()):
             raise ModelFileError(f"{self.file} has {len(self)} lines, but there are {int(levels.sum())} levels")
 

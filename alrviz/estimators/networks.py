@@ -93,7 +93,7 @@ class NetworkMixin(RecipeClassifier):
         return _shares_of_network(self.model_, self.counts_, self.n_jobs)
 
     def set_model(self, network: NetworkModel, names: Sequence[str]) -> None:
-        """Keep a fitted network of columns with these names."""
+        """Store a fitted network of columns with these names."""
         self.model_ = network
         structure = network.structure
         self.structure_ = {names[j]: tuple(names[i] for i in structure.parents[j]) for j in structure.order}

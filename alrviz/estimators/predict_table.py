@@ -106,7 +106,9 @@ def predict_with_notes(
     keep: str | Sequence[str] = (),
     stop: StopToken = NEVER,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the result of `predict_table`, and the texts of its warnings."""
+    """Return the result of `predict_table`, and the texts of its warnings; the arguments are those of
+    `predict_table`.
+    """
     if isinstance(model, (str, os.PathLike)):
         model = load_model(model)
     check_is_fitted(model)
@@ -136,7 +138,8 @@ def predict_batches(
 ) -> Iterator[pd.DataFrame]:
     """Yield the predictions of a file, batch by batch if it is large, so that it need not fit into memory.
 
-    The texts of the warnings of `predict_table` are added to `notes`, the last ones at the end.
+    model, options and keep as in `predict_table`. The texts of its warnings are added to `notes`, the last ones at the
+    end.
     """
     check_is_fitted(model)
     model_spec, options_or_default = getattr(model, "spec_", None), options or ReadOptions()
@@ -161,7 +164,15 @@ def _predictions(
     keep: str | Sequence[str],
     n_earlier: int = 0,
 ) -> pd.DataFrame:
-    """Return the predictions of rows; `n_earlier` rows were in earlier batches."""
+    """Return the predictions of rows X, the model's columns.
+
+    Args:
+        model: a fitted classifier.
+        all_columns: the rows with all columns that they came with.
+        unread: by row, its values that could not be read, as texts.
+        keep: columns of `all_columns` that are passed through.
+        n_earlier: rows in earlier batches, by which rows are numbered.
+    """
     encoder: Encoder = model.encoder_
     kept_columns = _kept_columns(all_columns, keep)
     if len(X) == 0:
@@ -209,7 +220,10 @@ def _kept_columns(rows: pd.DataFrame, keep: str | Sequence[str]) -> dict[str, An
 def _unseen(
     encoder: Encoder, X: pd.DataFrame, codes: NDArray[np.unsignedinteger], unread: Mapping[int, Sequence[str]]
 ) -> list[str]:
-    """Return, for each row, its values that are neither levels nor missing."""
+    """Return a text for each row of X: its values that are no level of the model, and are not missing.
+
+    codes: (a, N) of the rows; unread: by row, its values that could not be read, as texts.
+    """
     texts: list[list[str]] = [list(unread.get(row, ())) for row in range(len(X))]
     for j, column in enumerate(encoder.columns_):
         values = X.iloc[:, j]

@@ -99,7 +99,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     _warns = True  # whether predictions warn of unseen values; models of studies do not
 
     def to_recipe(self, **changes: Any) -> Recipe:
-        """Return the recipe that `fit` runs, on all rows, none held out; `changes` as in `Recipe.replace`.
+        """Return the recipe that `fit` runs, on all rows without held-out ones; `changes` as in `Recipe.replace`.
 
         Raises:
             RecipeError: an invalid value; the message names the nearest valid one.
@@ -159,7 +159,10 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[Step], object] | None) -> None:
-        """Encode the rows, learn, and warn about what is doubtful."""
+        """Encode the rows X (N, a) with classes y and weights (N,), learn, and warn about what is doubtful.
+
+        on_step: called with each step, as in `fit`.
+        """
         context = self._init_callback_context(max_subtasks=self._max_steps)
         recipe = self.to_recipe()
         check_max_memory(self.max_memory)
@@ -179,7 +182,10 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     @with_callbacks
     def _fit_stream(self, stream: Stream, y: Any, sample_weight: Any, on_step: Callable[[Step], object] | None) -> None:
-        """Learn in passes over the rows of a table read in batches."""
+        """Learn in passes over the rows of a table read in batches.
+
+        y and sample_weight must be None, as the table has them; on_step: called with each step, as in `fit`.
+        """
         context = self._init_callback_context(max_subtasks=self._max_steps)
         require_streams(self._family)
         forbidden_arguments = {"y": (y, "its class column"), "sample_weight": (sample_weight, "rows of equal weight")}
@@ -204,11 +210,11 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def fit_prepared(self, X: Any, prepared: TrainingData, stop: StopToken = NEVER) -> Self:
-        """Fit as `fit(X, y)` would, from rows that are encoded already, and whatever else was derived from them.
+        """Fit as `fit(X, y)` would, from rows that are encoded already, and share what is cached with them.
 
         `prepared` holds the rows of `X` and their encoder, made with this estimator's parameters: studies share it
-        between recipes. A fit that ended badly gives no warning: see `outcome_`. Raises `Stopped` once `stop` is
-        called on the token, if the fit has steps.
+        between recipes. A fit that ended badly gives no warning: see `outcome_`. Raises `Stopped` once `stop` is called
+        on the token, if the fit has steps.
         """
         if prepared.encoder is None:
             raise AlrvizError("the encoded rows have no encoder; expected rows as encode_rows returns them")
@@ -237,7 +243,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _encoding(
         self, X: Any, y: NDArray[Any], weights: Floats, splitting: Splitting = AT_RANDOM
     ) -> Callable[[Recipe], TrainingData]:
-        """Return the function that encodes the rows of a checked table as a recipe says.
+        """Return the function that encodes the rows X, y, weights (N,) of a checked table as a recipe says.
 
         splitting: rule by which rows are split for holdouts and folds (at random, by groups, by time).
         """
@@ -270,14 +276,14 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         stop: StopToken = NEVER,
         splitting: Splitting = AT_RANDOM,
     ) -> Recipe:
-        """Return the recipe to fit, with numbers in place of settings that these rows choose."""
+        """Return the recipe to fit, with numbers in place of settings that the rows X, y, weights (N,) choose."""
         return recipe
 
     def _learn(
         self, encode: Callable[[Recipe], TrainingData], recipe: Recipe, stop: StopToken = NEVER,
         progress: "FitProgress | None" = None,
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
-        """Fit the model to the rows, encoded as a recipe says, and store it; here in one step.
+        """Fit the model to the rows, encoded as a recipe says, and store it; in this base class in one step.
 
         Returns:
             The encoder, and the recipe with the settings that the fit has chosen.
@@ -297,7 +303,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Warn if the fit ended badly."""
 
     def _scores(self, X: Any) -> Floats:
-        """Return the class scores (N, C)."""
+        """Return the class scores (N, C) of rows X."""
         if "encoder_" not in vars(self):
             check_is_fitted(self)  # only if needed: it takes as long as predicting a row
         table = check_table(self, X, reset=False)
@@ -406,13 +412,13 @@ class FitProgress:
         self._line = make_progress_bar() if has_line else None
 
     def trial(self, trial: Mapping[str, float]) -> None:
-        """Show the settings that are being tried, an entry of `Run.tried`."""
+        """Show the settings that are being tried, an entry of `Run.trials`."""
         if self._line is not None:
             self._line.set_postfix_str(_trial_text(trial), refresh=False)
             self._line.update(0)
 
     def step(self, run: Run, step: Step) -> bool:
-        """Report a step; return whether the fit should end."""
+        """Report a step of a run; return whether the fit should end."""
         if self._line is not None:
             search = {**step.extra, "log_loss": step.extra["search_log_loss"]} if step.kind == "search" else {}
             text = _trial_text(search) if search else f"log loss {step.nll / run.trace.rows:.4g} per row"

@@ -13,7 +13,9 @@ import pyarrow as pa
 
 
 class Cells:
-    """Base of the forms made of cells. A cell is one level of each column of a tuple, the last column fastest."""
+    """Base of the forms whose scores are sums over cells. A cell is one level of each column of a tuple, the last
+    fastest.
+    """
 
     def __init__(self, metadata: Mapping[str, Any], tables: Mapping[str, "pa.Table"], columns: Sequence[Any]):
         self.metadata, self.columns, self.bias = metadata, columns, np.array(metadata["bias"])
@@ -35,7 +37,10 @@ class Cells:
         return _matrix(table, name, len(self.bias))
 
     def cell(self, codes: "np.ndarray", members: Sequence[int]) -> tuple["np.ndarray", "np.ndarray"]:
-        """Return each row's cell (N,) and whether the row has a level of every column (N,)."""
+        """Return the cell (N,) that each row of codes (a, N) lies in, and whether it has a level of every column (N,).
+
+        members: the columns of the tuple.
+        """
         cell, has_levels = np.zeros(codes.shape[1], np.int64), np.ones(codes.shape[1], bool)
         for j in members:
             cell = cell * self.levels[j] + codes[j]
@@ -43,7 +48,10 @@ class Cells:
         return cell, has_levels
 
     def level(self, by_level: "np.ndarray", codes: "np.ndarray", j: int) -> tuple["np.ndarray", "np.ndarray"]:
-        """Return whether each row has a level of column j, (N, 1), and that level's values (N, C)."""
+        """Return whether each row of codes (a, N) has a level of column j, (N, 1), and that level's values (N, C).
+
+        by_level: the values of all levels of all columns.
+        """
         has_level = codes[j] < self.levels[j]
         return has_level[:, None], by_level[self.first[j] + np.where(has_level, codes[j], 0)]
 
@@ -239,7 +247,7 @@ class Density:
             return np.log(counts + self.m * self.totals / self.totals.sum())
 
     def _log_sums(self, d: int, x: "np.ndarray") -> "np.ndarray":
-        """Return log S_k of numbers (N,), (N, C)."""
+        """Return log S_k (N, C) of numbers x (N,) of feature d."""
         if (np.abs(x) > self.MAX_ABS_NUMBER).any():
             name = self.columns[self.feature_columns[d]].name
             raise ValueError(f"column {name!r} has a number beyond +-{self.MAX_ABS_NUMBER:g}; expected one closer to 0")
@@ -253,7 +261,9 @@ class Density:
         return log_sums
 
     def _with_max_exponent(self, value: "np.ndarray", weight: "np.ndarray") -> tuple["np.ndarray", "np.ndarray", float]:
-        """Return the votes of one class, and the exponent beyond which all of them together are negligible."""
+        """Return the votes of one class, values and weights (P,), and the exponent beyond which all of them are
+        negligible.
+        """
         return value, weight, self.MAX_EXPONENT + (np.log(weight.sum() / weight.min()) if len(weight) else 0.0)
 
     def _on_grid(self, d: int, x: "np.ndarray") -> "np.ndarray":
@@ -273,7 +283,11 @@ class Density:
     def _exact_log_sum(
         self, x: "np.ndarray", value: "np.ndarray", weight: "np.ndarray", max_exponent: float, h: float
     ) -> "np.ndarray":
-        """Return log S of one class at sorted x, from all votes that are near enough to one of them to count."""
+        """Return log S (N,) of one class at sorted x (N,), from all votes that are near enough to one of them to count.
+
+        value, weight: (P,) of the votes, sorted by value; max_exponent: beyond which a vote does not count; h:
+        bandwidth.
+        """
         if not len(value) or not len(x):
             return np.full(len(x), -np.inf)
         next_positions, precision = np.searchsorted(value, x), 0.5 / (h * h)

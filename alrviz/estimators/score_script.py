@@ -83,7 +83,7 @@ class Column:
         return value is None or value != value if self.numeric else self._codes.is_missing(value)
 
     def code(self, value: Any) -> int:
-        """Return the code of a value."""
+        """Return the code of a value: that of its level, or the number of levels if it is none."""
         if not self.numeric:
             return self._codes.code(value)
         if self.is_missing(value):
@@ -154,7 +154,7 @@ class Model:
         return np.array([column.codes(array) for column, array in zip(self.columns, values, strict=True)])
 
     def scores(self, table: Mapping[str, Any]) -> "np.ndarray":
-        """Return the class scores (N, C) of a table."""
+        """Return the class scores (N, C) of a table, as `codes` takes it."""
         values = self.values(table)
         return self._scores(values, self._codes(values))
 
@@ -163,7 +163,7 @@ class Model:
         return z
 
     def predict_proba(self, table: Mapping[str, Any]) -> "np.ndarray":
-        """Return p(class | row), (N, C), in the order of `classes`."""
+        """Return p(class | row), (N, C), of a table, as `codes` takes it, in the order of `classes`."""
         return _softmax(self.scores(table))
 
     def predictions(self, table: "pa.Table") -> Iterator[list[Any]]:

@@ -68,7 +68,9 @@ class TableClassifier(RecipeClassifier):
 
     @abstractmethod
     def _fit_model(self, X: Floats, y: Any, weights: Floats | None, recipe: Recipe) -> Any:
-        """Fit and return scikit-learn's model."""
+        """Fit and return scikit-learn's model of a matrix X (N, a), classes y and weights (N,), None if all are
+        equal.
+        """
 
     def _matrix(self, codes: Any, numbers: Any) -> Floats:
         """Return the matrix (N, a): numbers, then codes; an unseen level has the code after the last level."""

@@ -75,12 +75,10 @@ class AlphaPath:
                 self._models.popitem(last=False)
         return run
 
-    def evaluate(
-        self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
-    ) -> tuple[Floats, Floats, float]:
-        """Return the mean validation loss at alpha = value[0] as (1,), inf if the fit failed; slopes and passes are 0.
+    def evaluate(self, value: Floats, stop: StopToken, close: bool = False) -> tuple[Floats, float]:
+        """Return the mean validation loss at alpha = value[0] as (1,), inf if the fit failed; passes are 0.
 
-        `sloped` and `close` are ignored (see `choose_alpha.Fold.evaluate`).
+        `close` is ignored (see `choose_alpha.Fold.evaluate`).
 
         Raises:
             MemoryLimitError: if the folds do not fit into memory together.
@@ -91,7 +89,7 @@ class AlphaPath:
             message = f'alpha="cv" has up to {FOLDS} folds in memory, each within its share: {error}'
             raise MemoryLimitError(message, error.needed, error.allowed) from error
         loss = run.trace[-1].extra["heldout_log_loss"] if ended_well(run) else np.inf
-        return np.array([loss]), np.zeros(1), 0.0
+        return np.array([loss]), 0.0
 
 
 def ended_well(run: Run) -> bool:

@@ -40,7 +40,7 @@ from alrviz.fitting.families.selected import kept_text, max_kept
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.choose_alpha import Candidate, GridSearch, choose_alpha, row_losses
-from alrviz.fitting.tuple_tests import lacking
+from alrviz.fitting.tuple_tests import score_tests
 from alrviz.models.cell_space import informative_columns, tuple_columns
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
@@ -124,7 +124,7 @@ def choose_order(
                 break
             budget_ratio = 1.0
             if requested_order == AUTO:
-                variant, budget_ratio = affordable(variant, data, max_memory, stop)
+                variant, budget_ratio = limit_work(variant, data, max_memory, stop)
             if order > 1 and budget_ratio < 1.0:
                 reason = f"order {order} takes too long to be tried (order={order} fits it anyway)"
                 break
@@ -193,7 +193,7 @@ def _evaluate(
         max_memory: bytes that a fit may take; None for half of the free memory.
     """
     request = FitRequest(
-        rows, comparable := _comparable(recipe), comparable.params, _report_nothing, stop, max_memory=max_memory
+        rows, comparable := _comparable_recipe(recipe), comparable.params, _report_nothing, stop, max_memory=max_memory
     )
     return best_on_folds(request, lambda trial: on_trial({**settings, **trial}), previous)
 
@@ -235,7 +235,7 @@ def _loss_text(loss: float) -> str:
     return f"{loss:.4f}" if loss >= 0.001 else f"{loss:.2g}"
 
 
-def _comparable(recipe: Recipe) -> Recipe:
+def _comparable_recipe(recipe: Recipe) -> Recipe:
     """Return the recipe whose log loss is compared: with NLL for the hinge loss, which has no log loss, and all tuples
     for keep="auto", which is chosen later.
     """
@@ -245,7 +245,7 @@ def _comparable(recipe: Recipe) -> Recipe:
     )
 
 
-def affordable(recipe: Recipe, rows: TrainingData, max_memory: int | None, stop: StopToken) -> tuple[Recipe, float]:
+def limit_work(recipe: Recipe, rows: TrainingData, max_memory: int | None, stop: StopToken) -> tuple[Recipe, float]:
     """Return the recipe, with `keep` if all tuples would take too long, and the ratio of the budget to the work.
 
     The order is not tried if the ratio is below 1. rows: the training rows; max_memory: bytes, None for half of the
@@ -258,7 +258,7 @@ def affordable(recipe: Recipe, rows: TrainingData, max_memory: int | None, stop:
     if n_tuples > MAX_PLANNED_TUPLES:  # too many to plan a cover or to list them for an estimate
         work_seconds = (LOOKUP_SECONDS * encoded.n_rows + LISTING_SECONDS) * n_tuples
     else:
-        fit_estimate = estimate(_comparable(recipe), TableShape(encoded, stop=stop), max_memory)
+        fit_estimate = estimate(_comparable_recipe(recipe), TableShape(encoded, stop=stop), max_memory)
         require_memory(fit_estimate)
         work_seconds = fit_estimate.cost.seconds
         budget_factor = (
@@ -279,7 +279,7 @@ def lacking_order(recipe: Recipe, data: TrainingData, orders: Sequence[int], sto
     MAX_TESTED_ROWS of the rows. Smooth levels are merged to few before the test, so that cells have rows. An order with
     more than MAX_TESTED_TUPLES tuples is not tested.
     """
-    encoded, settings = data.encoded, _comparable(recipe)
+    encoded, settings = data.encoded, _comparable_recipe(recipe)
     if encoded.n_rows > MAX_TESTED_ROWS:
         drawn = np.random.default_rng(recipe.seed).choice(encoded.n_rows, MAX_TESTED_ROWS, replace=False)
         encoded = encoded.take(np.sort(drawn))
@@ -294,7 +294,7 @@ def lacking_order(recipe: Recipe, data: TrainingData, orders: Sequence[int], sto
             problem = settings.definition.make(FitRequest(rows, settings, settings.params, _report_nothing, stop))
             scores = problem.fit.objective.scores(final_weights(problem, stop))[:, : encoded.n_classes]
         n_levels = max(2, int(MAX_TESTED_CELLS ** (1 / order)))
-        test_table = lacking(scores, encoded.with_merged_levels(n_levels), tuples, data.n_jobs, stop)
+        test_table = score_tests(scores, encoded.with_merged_levels(n_levels), tuples, data.n_jobs, stop)
         if test_table["p"].min() * len(tuples) < LACKING_P:
             return order
     return None
@@ -341,19 +341,17 @@ class ShareFold:
     weights: Floats = field(default_factory=lambda: np.ones(1))
     memory_error: MemoryLimitError | None = None
 
-    def evaluate(
-        self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
-    ) -> tuple[Floats, Floats, float]:
-        """Fit with the share value[0] of the tuples; return -log p (m,) of the validation rows, slopes 0, and passes.
+    def evaluate(self, value: Floats, stop: StopToken, close: bool = False) -> tuple[Floats, float]:
+        """Fit with the share value[0] of the tuples; return -log p (m,) of the validation rows, and passes.
 
-        A model that needs too much memory counts as failed; `sloped` and `close` are ignored. See `choose_alpha.Fold`.
+        A model that needs too much memory counts as failed; `close` is ignored. See `choose_alpha.Fold`.
         """
         try:
             losses, self.weights = self._losses(self.recipe.replace(keep=float(value[0])), stop)
         except MemoryLimitError as error:
             self.memory_error, self.weights = error, np.ones(1)
             losses = np.array([np.inf])
-        return losses, np.zeros(1), 0.0
+        return losses, 0.0
 
     def _losses(self, recipe: Recipe, stop: StopToken) -> tuple[Floats, Floats]:
         """Return the losses and the weights of the validation rows after a fit."""

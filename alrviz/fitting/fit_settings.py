@@ -5,7 +5,7 @@ from typing import Any, Protocol, Self
 
 
 class FitSettings(Protocol):
-    """A recipe as families, costs and the preparation of rows see it; `Recipe` says what each attribute is."""
+    """The attributes of a `Recipe` that families, costs and the preparation of rows read; `Recipe` describes them."""
 
     @property
     def family(self) -> str: ...  # noqa: D102

@@ -54,7 +54,7 @@ class CoveredRows:
     heldout: Rows | None
 
     def with_jobs(self, n_jobs: int) -> "CoveredRows":
-        """Return the same rows for passes on so many threads."""
+        """Return the same rows for passes on n_jobs threads."""
         if self.rows.n_jobs == n_jobs:
             return self
         heldout = None if self.heldout is None else self.heldout.with_jobs(n_jobs)
@@ -95,7 +95,7 @@ class TrainingData:
         self._cache = _Cache()
 
     def with_jobs(self, n_jobs: int | None) -> "TrainingData":
-        """Return the same rows, sharing all that is cached, for so many threads; None for all."""
+        """Return the same rows for n_jobs threads (None: all); the caches are shared."""
         jobs = resolve_jobs(n_jobs)
         if jobs == self.n_jobs:
             return self
@@ -131,7 +131,7 @@ class TrainingData:
         return encoded.take(splits.train), encoded.take(splits.validation)
 
     @property
-    def wide(self) -> bool:
+    def has_wide_codes(self) -> bool:
         """Whether codes have 32 bits: some column has more than 65,535 levels."""
         return any(rows is not None and rows.codes.dtype.itemsize > 2 for rows in (self.encoded, self.holdout))
 
@@ -159,7 +159,7 @@ class TrainingData:
         """Return the plan of a cover of tuples, cached."""
         return self._cache.get("plan", tuples, lambda: self._plan(tuples, stop), stop)
 
-    def covered(self, tuples: Tuples, stop: StopToken = NEVER) -> CoveredRows:
+    def covered_rows(self, tuples: Tuples, stop: StopToken = NEVER) -> CoveredRows:
         """Return the training and held-out rows, each coded as keys of the blocks that cover these tuples (see
         `CoveredRows`); cached.
         """
@@ -177,7 +177,7 @@ class TrainingData:
         """Return the counts of tuples, with `smoothing` m: by their cover if there is one, else directly."""
         codes, rows = self._rows(stop)[0]
         if tuples in self._cache.kinds["covered"] or isinstance(tuples, SelectedCells):
-            covered = self.covered(tuples, stop)
+            covered = self.covered_rows(tuples, stop)
             return count_tables(covered.rows, covered.cover, smoothing, stop)
         space, weighted_rows = space_of(self.encoded.levels, tuples), np.flatnonzero(rows.weights > 0)
         index = index_rows(space, codes, weighted_rows, self.n_jobs, stop)
@@ -216,7 +216,7 @@ class TrainingData:
         """Return codes and rows of the training set and, if there is one, the held-out set, with repeats merged."""
 
         def merge(encoded: Encoded) -> tuple[NDArray[np.unsignedinteger], Rows]:
-            codes: NDArray[np.unsignedinteger] = encoded.codes.astype(np.uint32 if self.wide else np.uint16)
+            codes: NDArray[np.unsignedinteger] = encoded.codes.astype(np.uint32 if self.has_wide_codes else np.uint16)
             y, weights = encoded.y, encoded.weights
             if self._merge:
                 codes, y, weights = merge_repeats(codes, y, weights, encoded.levels, encoded.n_classes, stop)

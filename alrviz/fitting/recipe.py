@@ -121,15 +121,15 @@ class Recipe:
 
     @property
     def most_levels(self) -> int:
-        """The maximum number of levels of a numeric column: `n_bins`, and for smooth levels what tables of the order
-        can hold.
+        """The maximum number of levels of a numeric column: `n_bins`, or for smooth levels a number that suits the
+        order.
         """
         order = self.params.get("order", 2)
         return self.n_bins if self.discretize not in _SMOOTH_OR_AUTO else SMOOTH_LEVELS.get(order, MIN_SMOOTH_LEVELS)
 
     @property
     def encoding(self) -> tuple[str | None, int, str]:
-        """Equal for recipes that turn columns into the same levels."""
+        """Key that is equal for recipes that turn columns into the same levels."""
         return self.cuts, self.most_levels, self.missing
 
     @property
@@ -138,12 +138,12 @@ class Recipe:
         return self.definition.missing(self.params)
 
     @property
-    def draws(self) -> bool:
+    def is_random(self) -> bool:
         """Whether the fit itself depends on the seed, apart from the split."""
-        return self.definition.draws(self.params)
+        return self.definition.is_random(self.params)
 
     @property
-    def paper(self) -> bool:
+    def is_paper_fit(self) -> bool:
         """Whether `paper_mode` would not change it: the fit that the papers ran."""
         paper = self.definition.paper_params(self.params)
         return bool(paper) and all(self.params[name] == value for name, value in paper.items())
@@ -158,7 +158,7 @@ class Recipe:
         return self.params[name] if name in self.params else getattr(self, name)
 
     @property
-    def changed(self) -> dict[str, Any]:
+    def changed_settings(self) -> dict[str, Any]:
         """The settings that differ from the family's defaults, parameters first; mappings as dicts."""
         values = {name: self.value(name) for name in (*self.params, *ENCODING)}
         changed_values = {name: value for name, value in values.items() if value != self.settings[name].default}
@@ -171,7 +171,7 @@ class Recipe:
         if family != self.family:  # values that the other family does not have or allow fall back to its default
             explicit_names = {name for name in changes if name != "family"}
             settings = {
-                k: v for k, v in settings.items() if k in explicit_names or k in ENCODING or _fits(family, k, v)
+                k: v for k, v in settings.items() if k in explicit_names or k in ENCODING or _is_valid(family, k, v)
             }
         alpha, order = settings.get("alpha"), settings.get("order")
         if isinstance(alpha, tuple) and isinstance(order, int) and "order" in changes and "alpha" not in changes:
@@ -214,7 +214,7 @@ class Recipe:
         return sha256(f"{self.to_json()}|{data_hash}".encode()).hexdigest()
 
     def __repr__(self) -> str:
-        return f"Recipe({', '.join([repr(self.family), *(f'{k}={v!r}' for k, v in self.changed.items())])})"
+        return f"Recipe({', '.join([repr(self.family), *(f'{k}={v!r}' for k, v in self.changed_settings.items())])})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Recipe) and self.to_json() == other.to_json()
@@ -269,15 +269,15 @@ def _as_json(value: Any) -> Any:
     """Return a parameter's value as JSON has it; an infinite number becomes text."""
     if isinstance(value, tuple):
         return ["inf" if number == math.inf else number for number in value]
-    return _pairs(value) if isinstance(value, Mapping) else value
+    return _sorted_items(value) if isinstance(value, Mapping) else value
 
 
-def _pairs(weights: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+def _sorted_items(weights: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     """Return the items of class weights in an order that also exists for keys of different types."""
     return sorted(weights.items(), key=lambda pair: json.dumps(pair[0]))
 
 
-def _fits(family: str, name: str, value: Any) -> bool:
+def _is_valid(family: str, name: str, value: Any) -> bool:
     try:
         check_param(family, name, value)
     except RecipeError:

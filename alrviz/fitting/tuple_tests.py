@@ -57,12 +57,12 @@ class TupleCounts:
     def from_rows(
         cls, encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None, stop: StopToken
     ) -> "TupleCounts":
-        """Count rows."""
+        """Count encoded rows in the cells of `tuples` and of all their subtuples."""
         space = with_parts(TupleSpace(encoded.levels, tuples))
         rows = replace(encoded, levels=encoded.levels + 1, chains=None)
         prepared = TrainingData(rows, None, None, n_jobs, merge=False)
         all_tuples = tuple(map(tuple, space.members))
-        covered, tables = prepared.covered(all_tuples, stop), prepared.tables(all_tuples, 0.0, stop)
+        covered, tables = prepared.covered_rows(all_tuples, stop), prepared.tables(all_tuples, 0.0, stop)
         tuple_index_by_columns = {columns: tuple_index for tuple_index, columns in enumerate(all_tuples)}
         index = CellIndex.from_cells(tables.space, tables.seen_cells)
         tuple_numbers = np.array([tuple_index_by_columns[tuple(columns)] for columns in tuples], np.intp)
@@ -70,7 +70,7 @@ class TupleCounts:
             tuple_numbers, tables, covered.cover, covered.rows, index, Slices.from_index(index), resolve_jobs(n_jobs)
         )
 
-    def free(self, tested: NDArray[np.bool_], parts: Floats, stop: StopToken = NEVER) -> Floats:
+    def degrees_of_freedom(self, tested: NDArray[np.bool_], parts: Floats, stop: StopToken = NEVER) -> Floats:
         """Return the degrees of freedom of each tuple, given which pairs (S, C) of cell and class are tested: for each
         class the cells less the rank of their slices, times the mean of `parts` (S, C), the share that a cell and class
         counts. For a complete table with parts 1 - E / N_c they are (L_1 - 1)(L_2 - 1) ... (C - 1).
@@ -98,7 +98,7 @@ class TupleCounts:
         return df
 
 
-def lacking(
+def score_tests(
     scores: Floats, encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None = None, stop: StopToken = NEVER
 ) -> pd.DataFrame:
     """Return a row per tuple of columns: how much a model with these scores (N, C) would gain by it.
@@ -138,7 +138,7 @@ def lacking(
         run_parts(purify_tuple, len(tuple_counts.tuples), tuple_counts.jobs)
         terms[:, k] = free_shares[:, k] * w * f[:, 0] ** 2
     chi2_by_tuple = np.bincount(tables.tuple_of_seen, terms.sum(axis=1), tables.space.n_tuples)[tuple_counts.tuples]
-    df = tuple_counts.free(is_tested, free_shares, stop)
+    df = tuple_counts.degrees_of_freedom(is_tested, free_shares, stop)
     return pd.DataFrame(
         {
             "gain": (chi2_by_tuple - 2.0 * df) / (2.0 * total_rows),
@@ -153,7 +153,7 @@ def lacking(
 def associations(
     encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None = None, stop: StopToken = NEVER
 ) -> pd.DataFrame:
-    """Return a row per tuple of columns: what it tells about the class, without any model.
+    """Return a row per tuple of columns with its association with the class, without any model.
 
     Columns: "mi" (mutual information, nats), "mi_mm" (with Miller and Madow's correction), "interaction" (nats beyond
     the subtuples, less the expectation by chance), "g2" and "chi2" (Pearson's) over cells and classes with at least one
@@ -179,7 +179,10 @@ def associations(
     n_cells = np.maximum(np.bincount(tuple_of_cell, minlength=n_tuples), 1)
     share_tested = np.bincount(tuple_of_cell, is_tested.mean(axis=1), n_tuples) / n_cells
     parts = np.full(is_tested.shape, 1.0 - 1.0 / tables.n_classes)
-    df, n = tuple_counts.free(np.ones_like(is_tested), parts, stop) * share_tested[tuple_counts.tuples], encoded.total
+    df, n = (
+        tuple_counts.degrees_of_freedom(np.ones_like(is_tested), parts, stop) * share_tested[tuple_counts.tuples],
+        encoded.total,
+    )
     return pd.DataFrame(
         {
             "mi": mutual_information(tables)[tuple_counts.tuples],

@@ -184,7 +184,7 @@ def warm(wide: bool = True) -> tuple[int, float]:
 
 @compile_once
 def warm_cuts() -> None:
-    """Compile what cuts numeric columns."""
+    """Compile the kernels that cut numeric columns."""
     numbers, classes = np.array([0.0, 1.0]), np.array([0, 1])
     mdl_cuts(numbers, classes, 2)
     smooth_cuts(numbers, classes, 2, 2, np.ones(2))
@@ -192,7 +192,7 @@ def warm_cuts() -> None:
 
 @compile_once
 def warm_prequential() -> None:
-    """Compile what learns row by row."""
+    """Compile the kernels that learn row by row."""
     learner = Learner("count", 2, 0, 2, np.ones(1), 1.0, 1.0, None, 0.0, False)
     learner.visit(np.zeros((1, 1), np.uint32), np.zeros(1, np.int32))
 
@@ -237,7 +237,7 @@ class CompileProcess:
 
     @property
     def ended(self) -> bool:
-        """Whether the process has ended, or there was none."""
+        """Whether the process has ended, or was not started."""
         return self._job is None or not self._job.alive
 
     def wait(self, stop: StopToken) -> None:

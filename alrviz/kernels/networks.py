@@ -71,7 +71,8 @@ def leave_one_out(
     cell_rows, parent_cells, level, child, begin, y, weights, counts, parent_counts, level_counts, class_counts,
     shares, m, errors,
 ):  # fmt: skip
-    """Add to errors (T + 1,) the squared errors of rows begin, begin + 1, ..., each scored by the counts of the others.
+    """Add to errors (T + 1,) the squared errors of rows begin, begin + 1, ..., each scored by the counts of the other
+    rows.
 
         errors[s]  sum of weight * (1/C) sum_k (p_k - 1[k = y])^2         p by the class shares and the first s columns
 
@@ -81,6 +82,7 @@ def leave_one_out(
         cell_rows: (n, T) as above.
         parent_cells, level: (S,) each cell's parents among parent_counts, -1 for none, and its child's level.
         child: (T,) the child column of each tuple.
+        y, weights: (N,) classes and weights of the rows.
         counts, parent_counts, level_counts, class_counts: (S, C), (P, C), (sum of levels, C) and (C,) sums of weights.
         shares: (a,) m / card of each column.
         m: the smoothing.

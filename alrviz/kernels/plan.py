@@ -18,7 +18,7 @@ from alrviz.kernels import kernel
 
 
 class Costs(NamedTuple):
-    """What decides whether a block grows.
+    """Costs and limits by which a block grows.
 
     Attributes:
         max_joint: joint values that the sample may have.
@@ -195,7 +195,7 @@ def _best_column(is_excluded, gains, levels):
 
 @kernel
 def _expected_links(n_tuples, links_per_root):
-    """Return the expected links of a joint value in a block of so many tuples."""
+    """Return the expected links of a joint value in a block of n_tuples tuples."""
     return min(float(n_tuples), links_per_root * np.sqrt(n_tuples))
 
 

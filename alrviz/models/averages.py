@@ -43,12 +43,12 @@ class AverageModel(FieldsInPickles):
     Attributes:
         parents: tables of order n.
         cells: tables of order n + 1.
-        naive: naive Bayes on the same rows.
+        naive_bayes: naive Bayes on the same rows.
     """
 
     parents: Tables
     cells: Tables
-    naive: NetworkModel
+    naive_bayes: NetworkModel
 
     def __repr__(self) -> str:
         return f"<AverageModel of {self.parents.space.n_tuples:,} networks, {self.n_classes} classes>"
@@ -56,7 +56,7 @@ class AverageModel(FieldsInPickles):
     @property
     def n_classes(self) -> int:
         """C."""
-        return self.naive.n_classes
+        return self.naive_bayes.n_classes
 
     def networks(self, codes: NDArray[np.unsignedinteger]) -> Floats:
         """Return each network's log p(k, x), (N, T, C), of rows of codes (a, N); -inf where training never saw the
@@ -88,7 +88,7 @@ class AverageModel(FieldsInPickles):
             score(rows, groups, z[begin : begin + _ROWS_PER_BATCH], jobs, stop)
         is_unseen = np.isneginf(z).all(axis=1)
         if is_unseen.any():
-            z[is_unseen] = self.naive.scores(codes[:, is_unseen], n_jobs, stop)
+            z[is_unseen] = self.naive_bayes.scores(codes[:, is_unseen], n_jobs, stop)
         return z
 
     def mean_of_logs(self) -> LinearModel:
@@ -150,7 +150,7 @@ class AverageModel(FieldsInPickles):
         n_table_rows = np.diff(parent_index.begin) + 1  # and one for rows that lie in no seen cell
         blocks = n_table_rows[:, None] * np.cumsum([0, 1, *n_values])
         tables: dict[int, Floats] = {}
-        index = _index(parent_index)
+        index = _kernel_index(parent_index)
         log_scale, total, n_seen = (np.full((n, padded_width), MIN_SCORE), zeros(n, padded_width), np.zeros(n))
 
         def expand(t: int) -> None:
@@ -160,7 +160,7 @@ class AverageModel(FieldsInPickles):
             kernels.expand_parent(
                 space.tuples[t], space.codes_of(self.parents.seen_cells[cells]),
                 counts._replace(counts=counts.counts[cells], joint=counts.joint[cells]), larger_tuples[t],
-                _index(cell_index), space.levels, kernels.Groups(groups.first, groups.members, groups.widths),
+                _kernel_index(cell_index), space.levels, kernels.Groups(groups.first, groups.members, groups.widths),
                 blocks[t], tables[t],
             )  # fmt: skip
 
@@ -211,7 +211,8 @@ class AverageModel(FieldsInPickles):
             CellIndex.from_cells(cells.space, cells.seen_cells),
             _larger_tuples(parents.space, cells.space),
             kernels.Counts(
-                parents.counts, joint, cells.counts, smoothing / self.naive.cards, smoothing, self.naive.level_log_p,
+                parents.counts, joint, cells.counts, smoothing / self.naive_bayes.cards, smoothing,
+                self.naive_bayes.level_log_p,
                 np.concatenate([[0], np.cumsum(parents.space.levels)]),
             ),
         )  # fmt: skip
@@ -219,7 +220,7 @@ class AverageModel(FieldsInPickles):
 
 @dataclass(frozen=True, eq=False)
 class _ColumnGroups:
-    """Groups of columns with few joint values: one look-up for all of a group, whatever the parent.
+    """Groups of columns with few joint values, the same for all parents: one look-up serves all columns of a group.
 
     Attributes:
         members: (a,) the columns, group after group.
@@ -254,7 +255,7 @@ class _ColumnGroups:
         return keys
 
 
-def _index(index: CellIndex[AnySpace]) -> kernels.Index:
+def _kernel_index(index: CellIndex[AnySpace]) -> kernels.Index:
     return kernels.Index(
         index.space.tuples, index.space.strides, index.start, index.mask, index.shift, index.slots, index.slot_cells
     )

@@ -28,7 +28,7 @@ class CellLevel(Level):
     Attributes:
         tuples: (S, i) int32 columns of each cell.
         scores: (S,).
-        kept: (K,) the cells that are kept, ascending.
+        kept_indices: (K,) the cells that are kept, ascending.
         codes: (S, i) the level of each column.
         cells: the kept cells.
     """
@@ -37,7 +37,9 @@ class CellLevel(Level):
     cells: SelectedCells
 
     def __repr__(self) -> str:
-        return f"<Level of {self.tuples.shape[1]} columns: {len(self.kept):,} of {len(self.tuples):,} cells kept>"
+        return (
+            f"<Level of {self.tuples.shape[1]} columns: {len(self.kept_indices):,} of {len(self.tuples):,} cells kept>"
+        )
 
 
 def cell_information(tables: Tables, corrected: bool = False) -> Floats:

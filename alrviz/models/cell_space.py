@@ -88,7 +88,7 @@ class Space:
     first: NDArray[np.int64] = field(init=False, repr=False)
     n_cells: int = field(init=False)
 
-    def _set(self, **values: Any) -> None:
+    def _set_fields(self, **values: Any) -> None:
         """Set the fields; `first` and `n_cells` follow from `cards`, which fit an int64 together."""
         cell_ends = np.cumsum(np.append(0, values["cards"]))
         values |= {"first": cell_ends[:-1], "n_cells": int(cell_ends[-1])}
@@ -161,7 +161,7 @@ class CellSpace(Space):
         card = levels[tuples]
         strides = np.ones_like(card)
         strides[:, :-1] = np.cumprod(card[:, :0:-1], axis=1)[:, ::-1]
-        self._set(levels=levels, tuples=tuples, strides=strides, cards=card.prod(axis=1))
+        self._set_fields(levels=levels, tuples=tuples, strides=strides, cards=card.prod(axis=1))
 
     @property
     def gamma(self) -> float:
@@ -194,11 +194,13 @@ class TupleSpace(Space):
         MemoryLimitError: there are more cells than can be numbered.
     """
 
-    chosen: Sequence[Sequence[int]]
+    given_tuples: Sequence[Sequence[int]]
 
     def __post_init__(self) -> None:
-        levels, largest_size = np.array(self.levels, np.int64), max(map(len, self.chosen), default=1)
-        cards = [prod(levels[list(columns)].tolist()) for columns in self.chosen]  # Python's numbers do not overflow
+        levels, largest_size = np.array(self.levels, np.int64), max(map(len, self.given_tuples), default=1)
+        cards = [
+            prod(levels[list(columns)].tolist()) for columns in self.given_tuples
+        ]  # Python's numbers do not overflow
         if sum(cards) > MAX_CELLS:
             raise MemoryLimitError(
                 f"{len(cards)} tuples of up to {largest_size} columns have {sum(cards):,} cells; at most "
@@ -207,11 +209,11 @@ class TupleSpace(Space):
                 MAX_CELLS * 16,
             )
         strides = np.zeros((len(cards), largest_size), np.int64)
-        for row, columns in zip(strides, self.chosen, strict=True):
+        for row, columns in zip(strides, self.given_tuples, strict=True):
             row[: len(columns)] = np.append(np.cumprod(levels[list(columns)][:0:-1])[::-1], 1)
-        padded = [[*t, *[t[-1]] * (largest_size - len(t))] for t in self.chosen]
+        padded = [[*t, *[t[-1]] * (largest_size - len(t))] for t in self.given_tuples]
         tuples = np.array(padded, np.int32).reshape(-1, largest_size)
-        self._set(levels=levels, tuples=tuples, strides=strides, cards=np.array(cards, np.int64))
+        self._set_fields(levels=levels, tuples=tuples, strides=strides, cards=np.array(cards, np.int64))
 
     @property
     def order(self) -> int:
@@ -221,7 +223,7 @@ class TupleSpace(Space):
     @property
     def gamma(self) -> float:
         """AnJE's exponent, with which the columns of the tuples count once on average; compare `CellSpace`."""
-        return len(np.unique(self.tuples)) / max(1, sum(map(len, self.chosen)))
+        return len(np.unique(self.tuples)) / max(1, sum(map(len, self.given_tuples)))
 
     @property
     def has_parts(self) -> bool:
@@ -332,8 +334,10 @@ Tuples = int | AllOrders | SelectedCells | tuple[tuple[int, ...], ...]
 
 
 def tuple_columns(levels: NDArray[np.int64], tuples: int | AllOrders) -> NDArray[np.intp]:
-    """Return the columns (a',) of tuples, of columns with these levels (a,): for `AllOrders` the informative ones, if
-    any.
+    """Return the columns (a',) that tuples are made of, by the columns' levels (a,); for `AllOrders` the informative
+    ones.
+
+    If no column is informative, all are returned.
     """
     informative = (
         informative_columns(levels, tuples.skip_missing) if isinstance(tuples, AllOrders) else np.empty(0, np.intp)

@@ -73,7 +73,7 @@ class ConditionalTables:
         t = counts.space.tuple_of(cells)
         parent_cells = counts.parents.first[t] + (cells - counts.space.first[t]) // levels[child]
         positions = np.searchsorted(network.parent_cells, parent_cells).clip(max=max(0, len(network.parent_cells) - 1))
-        has_parents = np.array([len(columns) > 1 for columns in counts.space.chosen], bool)[t]
+        has_parents = np.array([len(columns) > 1 for columns in counts.space.given_tuples], bool)[t]
         if len(network.parent_cells):
             is_known = has_parents & (network.parent_cells[positions] == parent_cells)
             unseen_log_p = np.where(is_known[:, None], network.unseen_log_p[positions], np.nan)

@@ -58,9 +58,9 @@ class DensityFeatures(DensityVotes):
         class_counts = np.bincount(self._y, self._weights, minlength=n_classes).astype(np.float64)
         if not (class_counts > 0).all():
             raise TableError(f"class {int(class_counts.argmin())} has no training row; expected rows of every class")
-        columns = self._sort(numbers, stop)
+        columns = self._sort_votes(numbers, stop)
         numeric = np.array([j for j, column in enumerate(columns) if column.varies], np.int64)
-        counts = [self._count(c, int(n)) for c, n in zip(codes, levels, strict=True)]
+        counts = [self._count_levels(c, int(n)) for c, n in zip(codes, levels, strict=True)]
         categorical = np.array([j for j, column in enumerate(counts) if (column.sum(axis=1) > 0).sum() > 1], np.int64)
         super().__init__(
             [columns[j] for j in numeric], [counts[j] for j in categorical], numeric, categorical, class_counts,
@@ -96,7 +96,7 @@ class DensityFeatures(DensityVotes):
         """
         kinds = self._training_row_kinds if leave_out else self._non_voting_kinds(self.n_rows)
         xs = [(column.x, column.place) for column in self.columns]
-        return self._fill(xs, self._codes, kinds, log_h, gradient, spacing, previous, stop)
+        return self._compute_features(xs, self._codes, kinds, log_h, gradient, spacing, previous, stop)
 
     @cached_property
     def _training_row_kinds(self) -> RowKinds:
@@ -105,7 +105,7 @@ class DensityFeatures(DensityVotes):
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "_training_row_kinds"}
 
-    def _sort(self, numbers: Floats, stop: StopToken) -> list[Sources]:
+    def _sort_votes(self, numbers: Floats, stop: StopToken) -> list[Sources]:
         """Return the training numbers of each column, sorted by class and value."""
         require_fit(numbers)
         columns: dict[int, Sources] = {}
@@ -118,7 +118,7 @@ class DensityFeatures(DensityVotes):
         run_parts(work, len(numbers), self.n_jobs)
         return [columns[j] for j in range(len(numbers))]
 
-    def _count(self, codes: NDArray[np.unsignedinteger], levels: int) -> Floats:
+    def _count_levels(self, codes: NDArray[np.unsignedinteger], levels: int) -> Floats:
         """Return the weights (levels + 1, C) of the levels of a column with codes (N,); the last row, no level, is
         0.
         """

@@ -177,7 +177,9 @@ class DensityVotes:
         no_own_vote = np.full(n_rows, -1, np.int32)
         xs = [(np.require(numbers[j], np.float64, ["C", "W"]), no_own_vote) for j in self.numeric]
         row_codes = [category_codes(codes[j], counts) for j, counts in zip(self.categorical, self.counts, strict=True)]
-        return self._fill(xs, row_codes, self._non_voting_kinds(n_rows), log_h, gradient, spacing, previous, stop)
+        return self._compute_features(
+            xs, row_codes, self._non_voting_kinds(n_rows), log_h, gradient, spacing, previous, stop
+        )
 
     def curve(self, feature: int, x: Floats, log_h: float) -> VoteCurve:
         """Return numeric feature 0 .. D_num - 1 and the density of each class over x (M,), at bandwidth exp(log_h)."""
@@ -196,7 +198,7 @@ class DensityVotes:
         """Return the grid of each numeric feature at bandwidths exp(log_h), (D_num,)."""
         vote_grids = []
         for d, (column, spacing) in enumerate(zip(self.columns, self.spacing(log_h), strict=True)):
-            sums = column.grid(self._delta(d, spacing)).sums(float(np.exp(log_h[d])))
+            sums = column.grid(self._grid_spacing(d, spacing)).sums(float(np.exp(log_h[d])))
             vote_grids.append(VoteGrid.from_kernel_grid(sums, self.n_classes))
         return vote_grids
 
@@ -210,7 +212,7 @@ class DensityVotes:
         passes.fill_categorical(codes, self._non_voting_kinds(len(counts)), counts, self.smoothing, phi, 1)
         return phi
 
-    def _fill(
+    def _compute_features(
         self,
         xs: list[tuple[Floats, NDArray[np.int32]]],
         codes: list[NDArray[np.int32]],
@@ -240,7 +242,7 @@ class DensityVotes:
                 if previous.dphi is not None or not gradient:
                     phi[d] = previous.phi[d]
                     continue
-            h, delta = float(np.exp(log_h[d])), self._delta(d, grids[d])
+            h, delta = float(np.exp(log_h[d])), self._grid_spacing(d, grids[d])
             column_sums.append(ColumnSums(column, x, own_vote, h, delta, phi[d], dphi[d], no_logs))
         passes.fill_numeric(column_sums, kinds, self.smoothing, self.thin, self.n_jobs, stop)
         for d, (row_codes, counts) in enumerate(zip(codes, self.counts, strict=True), start=len(xs)):
@@ -250,7 +252,7 @@ class DensityVotes:
                 phi[d] = previous.phi[d]
         return VoteFeatures(phi, dphi if gradient else None, log_h, grids)
 
-    def _delta(self, d: int, spacing: np.int64) -> float:
+    def _grid_spacing(self, d: int, spacing: np.int64) -> float:
         return float(self.silverman[d] * 2.0**spacing / NODES_PER_BANDWIDTH)
 
     def _octaves(self, log_h: Floats) -> Floats:

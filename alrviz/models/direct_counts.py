@@ -56,7 +56,7 @@ def sum_by_cell(
     `row_values` are pairs: classes (N,), and the number (N,) that each row adds at its class.
     """
     space, n = index.space, codes.shape[1]
-    sums = np.zeros((len(index.local), n_classes))
+    sums = np.zeros((len(index.local_cells), n_classes))
 
     def sum_part(task_number: int) -> None:
         task = slice(task_number * _TUPLES_PER_TASK, min(space.n_tuples, (task_number + 1) * _TUPLES_PER_TASK))

@@ -53,7 +53,7 @@ class Effects:
     Attributes:
         space: the model's tuples and all their subtuples, small ones first; each column has one more level, "no level".
         index: of their cells.
-        raw: (S, C) what the model adds in each cell, before moves; 0 in tuples that the model does not have.
+        raw_effects: (S, C) what the model adds in each cell, before moves; 0 in tuples that the model does not have.
         f: (S, C) pure effects; their mean over the classes is 0.
         rows: (S,) the weight of the rows in each cell.
         intercept: (C,).
@@ -63,7 +63,7 @@ class Effects:
 
     space: AnySpace
     index: CellIndex[AnySpace]
-    raw: Floats
+    raw_effects: Floats
     f: Floats
     rows: Floats
     intercept: Floats
@@ -101,7 +101,7 @@ class Effects:
         shares = np.zeros(len(self.space.levels))
         for columns, variance in zip(self.space.members, variances, strict=True):
             shares[columns] += variance
-        return normalised(shares)
+        return normalised_shares(shares)
 
     def cells_of(self, t: int) -> slice:
         """Return the places of tuple t's cells in `f`."""
@@ -137,7 +137,7 @@ class Effects:
         come one after another, parts on several threads.
         """
         codes, n, tuple_numbers = as_kernel_codes(codes), codes.shape[1], self._tuple_numbers(tuples)
-        chunk_rows, n_parts = self._chunk, self.parts(n)
+        chunk_rows, n_parts = self._chunk_rows, self.parts(n)
 
         def visit_part(part: int) -> None:
             part_end = n * (part + 1) // n_parts
@@ -149,15 +149,17 @@ class Effects:
         run_parts(visit_part, n_parts, resolve_jobs(n_jobs))
 
     def parts(self, n: int) -> int:
-        """Return the number of parts in which n rows are visited, whatever the number of threads; each has its own
-        sums.
+        """Return the number of parts in which `visit` takes n rows, each with its own sums; it does not depend on
+        threads.
         """
-        return min(_MAX_PARTS, -(-n // self._chunk))
+        return min(_MAX_PARTS, -(-n // self._chunk_rows))
 
     def scores(
         self, codes: Codes, tuples: Sequence[int] | None = None, n_jobs: int | None = None, stop: StopToken = NEVER
     ) -> Floats:
-        """Return the centred scores (N, C) of rows of codes (a, N), or what some `tuples` add to them."""
+        """Return the centred scores (N, C) of rows of codes (a, N), or with `tuples` the sums of these tuples' effects
+        alone.
+        """
         score_sums = np.empty((codes.shape[1], self.f.shape[1]))
 
         def add(rows: slice, effects: Floats, part: int) -> None:
@@ -186,7 +188,7 @@ class Effects:
         return sums
 
     @property
-    def _chunk(self) -> int:
+    def _chunk_rows(self) -> int:
         return max(16, _NUMBERS_PER_CHUNK // max(1, self.n_tuples * self.f.shape[1]))
 
     def _tuple_numbers(self, tuples: Sequence[int] | None) -> NDArray[np.int64]:
@@ -203,7 +205,7 @@ class Effects:
         return out
 
 
-def normalised(variances: Floats) -> Floats:
+def normalised_shares(variances: Floats) -> Floats:
     """Return the variances divided by their sum; all 0 if nothing varies."""
     total = variances.sum()
     return variances / total if total > 0 else variances
@@ -221,7 +223,7 @@ def purify(model: LinearModel, encoded: Encoded, n_jobs: int | None = None, stop
     model_cells = _model_cells(model, space)
     index = CellIndex.from_cells(space, np.union1d(seen_cells, model_cells))
     row_weights = _row_weights(index, codes[:, live_rows], encoded.weights[live_rows], stop)
-    return _purified(model, index, model_cells, row_weights, encoded.total, jobs, stop)
+    return _pure_effects(model, index, model_cells, row_weights, encoded.total, jobs, stop)
 
 
 def purify_by_counts(
@@ -236,10 +238,10 @@ def purify_by_counts(
     model_cells = _model_cells(model, space)
     cells, row_weights = _with_parts_counted(space, model_cells, counts.sum(axis=1), stop)
     index = CellIndex.from_cells(space, cells)
-    return _purified(model, index, model_cells, row_weights, total, resolve_jobs(n_jobs), stop)
+    return _pure_effects(model, index, model_cells, row_weights, total, resolve_jobs(n_jobs), stop)
 
 
-def _purified(
+def _pure_effects(
     model: LinearModel, index: CellIndex[AnySpace], model_cells: NDArray[np.int64], cell_weights: Floats,
     total_weight: float, jobs: int, stop: StopToken,
 ) -> Effects:  # fmt: skip
@@ -345,7 +347,7 @@ def _raw_effects(
 def _row_weights(index: CellIndex[AnySpace], codes: Codes, weights: Floats, stop: StopToken) -> Floats:
     """Return (S,) the sum of the weights (N,) of the rows of codes (a, N) in each cell of `index`."""
     codes, n, n_tuples = as_kernel_codes(codes), codes.shape[1], index.space.n_tuples
-    rows = np.zeros(len(index.local))
+    rows = np.zeros(len(index.local_cells))
     chunk_rows = max(16, _NUMBERS_PER_CHUNK // max(1, n_tuples))
     for begin in range(0, n, chunk_rows):
         stop.check()

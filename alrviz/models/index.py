@@ -46,12 +46,12 @@ class CellIndex(Generic[S]):
     Attributes:
         space: the cell space.
         begin: (T + 1,) int64, where each tuple's seen cells begin.
-        local: (S,) int64, the seen cells, each counted within its tuple, ascending.
+        local_cells: (S,) int64, the seen cells, each counted within its tuple, ascending.
     """
 
     space: S
     begin: NDArray[np.int64]
-    local: NDArray[np.int64]
+    local_cells: NDArray[np.int64]
     start: NDArray[np.int64]
     mask: NDArray[np.int64]
     shift: NDArray[np.int64]
@@ -60,7 +60,10 @@ class CellIndex(Generic[S]):
 
     @classmethod
     def from_local_cells(cls, space: S, begin: NDArray[np.int64], local: NDArray[np.int64]) -> "CellIndex[S]":
-        """Index the seen cells of `space`, local (S,); those of tuple t are local[begin[t] : begin[t + 1]]."""
+        """Index the seen cells of `space`, each counted within its tuple.
+
+        Tuple t's cells are local[begin[t] : begin[t + 1]], of local (S,).
+        """
         n_cells = np.diff(begin)
         is_dense = space.cards <= _MAX_SLOTS_PER_CELL * n_cells + 64
         n_slots = 2 ** np.ceil(np.log2(np.maximum(2 * n_cells, 2))).astype(np.int64)
@@ -85,18 +88,18 @@ class CellIndex(Generic[S]):
         return type(self).from_local_cells, (
             self.space,
             self.begin,
-            self.local,
+            self.local_cells,
         )  # filling slots is faster than sending them
 
     @property
     def n_rows(self) -> int:
         """Number of rows of the cell table, 2T + S."""
-        return 2 * self.space.n_tuples + len(self.local)
+        return 2 * self.space.n_tuples + len(self.local_cells)
 
     @property
     def seen_cells(self) -> NDArray[np.int64]:
         """(S,) the seen cells as the cell space numbers them, ascending."""
-        return self.local + np.repeat(self.space.first, np.diff(self.begin))
+        return self.local_cells + np.repeat(self.space.first, np.diff(self.begin))
 
     def locate(self, codes: Codes, begin: int, end: int) -> NDArray[np.uint32]:
         """Return (end - begin, T): the row of the cell table that rows begin..end of the codes have in each tuple."""
@@ -126,16 +129,18 @@ class CellIndex(Generic[S]):
         """Return the links from joint values of `blocks`, found in the codes (a, N), to the cell table."""
         inner_pieces = [(inner.tuples, examples) for block, values in zip(blocks, joined.inner, strict=True)
                         for inner, (_, examples) in zip(block.inner, values, strict=True)]  # fmt: skip
-        inner_blocks = Blocks(*self._link(codes, [((), *piece) for piece in inner_pieces], n_jobs, stop), self.n_rows)
+        inner_blocks = Blocks(
+            *self._link_pieces(codes, [((), *piece) for piece in inner_pieces], n_jobs, stop), self.n_rows
+        )
         inner_rows = iter((inner_blocks.first[:-1] + self.n_rows).tolist())
         pieces = [
-            ([next(inner_rows) + key for key, _ in values], block.direct, examples)
+            ([next(inner_rows) + key for key, _ in values], block.direct_tuples, examples)
             for block, examples, values in zip(blocks, joined.examples, joined.inner, strict=True)
         ]
         rows = self.n_rows + inner_blocks.n_joint
-        return Blocks(*self._link(codes, pieces, n_jobs, stop), rows, inner_blocks if inner_pieces else None)
+        return Blocks(*self._link_pieces(codes, pieces, n_jobs, stop), rows, inner_blocks if inner_pieces else None)
 
-    def _link(
+    def _link_pieces(
         self, codes: Codes, pieces: Sequence[_Piece], n_jobs: int, stop: StopToken
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
         """Return where the joint values and the links of each of `pieces` begin, and the links; codes (a, N)."""

@@ -70,8 +70,8 @@ class LinearModel(FieldsInPickles):
         codes, jobs = as_kernel_codes(codes), resolve_jobs(n_jobs)
         bias = np.require(self.bias, np.float64, ["C", "W"])
         if self._needs_table(codes, jobs, stop):
-            return self._table.scores(codes, bias, jobs, stop)
-        index, cells = self._lookup
+            return self._score_table.scores(codes, bias, jobs, stop)
+        index, cells = self._index_and_cells
         return index.score(codes, cells, bias, jobs, stop)
 
     def scores_of(self, encoded: "Encoded") -> Floats:
@@ -79,7 +79,7 @@ class LinearModel(FieldsInPickles):
         return self.scores(encoded.codes)
 
     @cached_property
-    def _lookup(self) -> tuple[CellIndex[AnySpace], Floats]:
+    def _index_and_cells(self) -> tuple[CellIndex[AnySpace], Floats]:
         """The index of the seen cells, and the cell table (2T + S, C)."""
         index = CellIndex.from_cells(self.space, self.seen_cells)
         cells = cell_table(index.n_rows, self.space.n_tuples, self.n_classes, self.unseen)
@@ -87,9 +87,9 @@ class LinearModel(FieldsInPickles):
         return index, cells
 
     @cached_property
-    def _table(self) -> ScoreTable:
+    def _score_table(self) -> ScoreTable:
         assert self.blocks is not None
-        return ScoreTable(*self._lookup, self.blocks)
+        return ScoreTable(*self._index_and_cells, self.blocks)
 
     def _needs_table(self, codes: NDArray[np.unsignedinteger], jobs: int, stop: StopToken) -> bool:
         """Return whether a score table is faster for codes (a, N), given the rows scored so far; plan its blocks if so.

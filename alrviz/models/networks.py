@@ -87,7 +87,7 @@ class NetworkModel(FieldsInPickles):
         z = self.table_scores(codes, n_jobs, stop)
         if not self.sums_missing:
             return z
-        tree, n, chunk_rows = self.tree, codes.shape[1], self._chunk
+        tree, n, chunk_rows = self.tree, codes.shape[1], self._chunk_rows
 
         def score_chunk(k: int) -> None:
             begin, end = k * chunk_rows, min(n, (k + 1) * chunk_rows)
@@ -132,7 +132,7 @@ class NetworkModel(FieldsInPickles):
         codes = as_kernel_codes(codes)
         child_index, parent_index = self._indexes
         tuples = np.arange(self.space.n_tuples)[tuple_slice]
-        n, chunk_rows = codes.shape[1], self._chunk
+        n, chunk_rows = codes.shape[1], self._chunk_rows
         z = np.empty((n, self.n_classes))
         first_level = np.concatenate([[0], np.cumsum(self.space.levels)])
 
@@ -163,7 +163,7 @@ class NetworkModel(FieldsInPickles):
         return LinearModel(space, cells[order], self.phi[order], self.bias), order
 
     @property
-    def _chunk(self) -> int:
+    def _chunk_rows(self) -> int:
         """Number of rows scored by one call of the kernel."""
         return max(16, LOOKUPS_PER_CALL // max(1, self.space.n_tuples))
 
@@ -287,14 +287,14 @@ def select_network(
     data = (tables, codes, y, weights, n_jobs, stop)
     max_parents = max(map(len, structure.parents))
     squared_errors = np.stack(
-        [_errors(count_network(structure.cut(k, a), *data), *data[1:]) for k in range(max_parents + 1)]
+        [_squared_errors(count_network(structure.cut(k, a), *data), *data[1:]) for k in range(max_parents + 1)]
     )
     rmse = np.sqrt(squared_errors / weights.sum())
     columns, k = divmod(int(rmse.T.argmin()), max_parents + 1)
     return count_network(structure.cut(k, columns), *data), rmse
 
 
-def _errors(
+def _squared_errors(
     counts: NetworkCounts, codes: Codes, y: NDArray[np.int32], weights: Floats, n_jobs: int, stop: StopToken
 ) -> Floats:
     """Return (a + 1,) the sum of leave-one-out squared errors over rows, codes (a, N), y, weights (N,), by number of

@@ -79,28 +79,28 @@ class LevelSteps:
     with a penalty on each cell, and .33 to .37 with first levels.)
 
     Attributes:
-        before: (n, S) the seen cell before each cell along column a of its tuple, -1 for none.
+        previous_cells: (n, S) the seen cell before each cell along column a of its tuple, -1 for none.
         size: (S + 1, 1), 1 for the intercepts.
     """
 
-    before: NDArray[np.int32]
+    previous_cells: NDArray[np.int32]
     size: Floats
 
     def sums(self, v: NDArray[np.floating]) -> Floats:
         """Return P v, both (S + 1, C)."""
         w: Floats = self.size * v
-        kernels.prefix_sums(self.before, w)
+        kernels.prefix_sums(self.previous_cells, w)
         return w
 
     def adjoint(self, slopes: Floats) -> Floats:
         """Replace slopes of P v (S + 1, C) by those of v."""
-        kernels.suffix_sums(self.before, slopes)
+        kernels.suffix_sums(self.previous_cells, slopes)
         slopes *= self.size
         return slopes
 
     def steps_to(self, w: Floats) -> Floats:
         """Replace w (S + 1, C) by the v with P v = w, 0 where the size is 0."""
-        kernels.differences(self.before, w)
+        kernels.differences(self.previous_cells, w)
         return np.divide(w, self.size, out=w, where=self.size != 0.0)
 
 
@@ -230,7 +230,7 @@ class Parameterisation:
         return (self.scale.shape[0], self.scale.shape[1]) if self.owner is None else (int(self.owner[-1, -1]) + 1, 1)
 
     @cached_property
-    def norms(self) -> Floats:
+    def scale_norms(self) -> Floats:
         """||scale|| over the places that a free weight moves, shaped as w, up to sign: dF/dw divided by it is
         dF/dphi.
         """
@@ -250,15 +250,15 @@ class Parameterisation:
         return diagonal
 
     @cached_property
-    def squares(self) -> Floats:
+    def penalty_weights(self) -> Floats:
         """Weights of w in a penalty on phi: the sum of scale^2 over the places that a free weight moves; for steps the
         mean.
         """
         if self.steps is None:
-            return self.norms**2
+            return self.scale_norms**2
         sums, number = self.scale**2, np.ones_like(self.scale)
         for array in (sums, number):
-            kernels.suffix_sums(self.steps.before, array)
+            kernels.suffix_sums(self.steps.previous_cells, array)
         return sums / number
 
     @cached_property
@@ -298,7 +298,7 @@ class Parameterisation:
         """
         if self.steps is not None:
             return self.steps.steps_to(np.divide(phi, self.scale, out=np.zeros_like(phi), where=self.scale != 0))
-        norms = self.norms
+        norms = self.scale_norms
         projections = self.adjoint(phi.copy())
         return np.divide(projections, norms**2, out=np.zeros_like(projections), where=norms != 0)
 

@@ -74,7 +74,7 @@ class Block:
     inner: "tuple[Block, ...]" = ()
 
     @property
-    def direct(self) -> NDArray[np.int64]:
+    def direct_tuples(self) -> NDArray[np.int64]:
         """The tuples that no inner block has, to whose cells joint values are linked directly."""
         if not self.inner:
             return self.tuples
@@ -139,10 +139,10 @@ def plan_cover(
     plans: list[Any] = [None] * len(_TUPLE_VALUES)
 
     def make_plan(k: int) -> None:
-        plans[k] = _greedy(sample, space, n_rows, _TUPLE_VALUES[k], stop)
+        plans[k] = _greedy_plan(sample, space, n_rows, _TUPLE_VALUES[k], stop)
 
     # In parallel only if the workspaces of all plans fit the limit for one.
-    fit_together = len(plans) * _slots(sample, int(space.levels.max())) <= MAX_SLOTS
+    fit_together = len(plans) * _max_pairs(sample, int(space.levels.max())) <= MAX_SLOTS
     run_parts(make_plan, len(plans), n_jobs if fit_together else 1)
     return _with_inner_blocks(min(plans, key=lambda grown: grown.plan.pass_nanoseconds(n_rows)), sample, space, stop)
 
@@ -209,7 +209,7 @@ class _BlockGrower:
         space, workspace = self._space, self._workspace
         n_rows = rows.shape[1]
         self.key = np.zeros(n_rows, np.int32)
-        n_slots = _slots(rows, max_levels)
+        n_slots = _max_pairs(rows, max_levels)
         slots, stamps, stamp = np.full(n_slots, -1, np.int32), np.zeros(n_slots, np.int32), 0
         costs = kernels.Costs(
             max_joint, float(tuple_value), float(doublings), JOINT_NS, LINK_NS, float(links_per_root), _MAX_CANDIDATES
@@ -236,20 +236,23 @@ class _BlockGrower:
             yield Block(columns, covered[:n_covered].copy()), n_expected_values
 
     def _open_tuples(self, tuples: NDArray[np.int64]) -> Iterator[np.int64]:
-        """Yield the tuples that are open when their turn comes: of millions, the first block may cover nearly all."""
+        """Yield those of `tuples` that no block covers yet when their turn comes.
+
+        They are looked at in groups: of millions, the first block may cover nearly all.
+        """
         for begin in range(0, len(tuples), _TUPLES_PER_SCAN):
             scanned_tuples = tuples[begin : begin + _TUPLES_PER_SCAN]
             yield from (seed for seed in scanned_tuples[self._is_open[scanned_tuples] == 1] if self._is_open[seed])
 
 
-def _slots(rows: NDArray[np.int32], max_levels: int) -> int:
+def _max_pairs(rows: NDArray[np.int32], max_levels: int) -> int:
     """Return an upper bound of the pairs of a joint value and a level that rows (a, m) of columns with max_levels can
     have.
     """
     return min(MAX_SLOTS, max(rows.shape[1], 1) * (max_levels + 1))
 
 
-def _greedy(
+def _greedy_plan(
     sample: NDArray[np.int32], space: CellSpace, n_rows: int, tuple_value: float, stop: StopToken
 ) -> _GreedyPlan:
     """Return a plan whose blocks are grown on a sample (a, m) of n_rows rows, one after another.

@@ -117,17 +117,17 @@ class ScoreTable:
             batch_scores = z[origin : origin + batch]
             with self._lock:  # one caller at a time, because the table grows; the work inside is parallel
                 try:
-                    keys, rest_rows = self._keys(codes, origin, len(batch_scores), n_jobs, stop)
+                    keys, rest_rows = self._find_keys(codes, origin, len(batch_scores), n_jobs, stop)
                 except BaseException:  # stopped between adding a value and filling its row
                     self._reset()
                     raise
-                self._add(keys, padded_bias, batch_scores, n_jobs, stop)
+                self._add_scores(keys, padded_bias, batch_scores, n_jobs, stop)
             if len(rest_rows):
                 rest_codes = as_kernel_codes(codes[:, origin + rest_rows])
                 batch_scores[rest_rows, :classes] = self._index.score(rest_codes, self._cells, bias, n_jobs, stop)
         return z[:, :classes]
 
-    def _keys(
+    def _find_keys(
         self, codes: Codes, origin: int, n: int, n_jobs: int, stop: StopToken
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Return the rows of the table (B, n) for n rows of codes (a, N) from `origin` on, and the rows that do not fit
@@ -170,7 +170,7 @@ class ScoreTable:
             )  # fmt: skip
             if self._state[1] < 0:
                 break
-            self._grow(int(self._state[1]))
+            self._grow_segment(int(self._state[1]))
         n_rows_after = self.n_rows
         if n_rows_after > len(self._table):
             table = empty(min(self._max_rows, max(n_rows_after, 2 * len(self._table))), self._padded_width)
@@ -188,7 +188,7 @@ class ScoreTable:
 
         run_parts(fill, -(-(n_rows_after - first_new) // chunk_rows), n_jobs)
 
-    def _add(self, keys: NDArray[np.uint32], bias: Floats, z: Floats, n_jobs: int, stop: StopToken) -> None:
+    def _add_scores(self, keys: NDArray[np.uint32], bias: Floats, z: Floats, n_jobs: int, stop: StopToken) -> None:
         """Write to z (n, W) the bias plus the rows of the table given by `keys`."""
         block_offsets = np.zeros(self.n_blocks + 1, np.int64)
 
@@ -205,7 +205,7 @@ class ScoreTable:
             self._mask, self._slots, self._slot_values,
         )  # fmt: skip
 
-    def _grow(self, segment: int) -> None:
+    def _grow_segment(self, segment: int) -> None:
         """Move a segment that is half full to twice as many slots, behind all others."""
         old_start, n_old_slots = int(self._slot_start[segment]), int(self._mask[segment]) + 1
         new_start, self._n_slots = self._n_slots, self._n_slots + 2 * n_old_slots

@@ -104,7 +104,7 @@ def _live_pieces(
     for block, key, examples, inner_values in zip(plan.blocks, joined.keys, joined.examples, joined.inner, strict=True):
         is_shown = np.zeros(len(examples), bool)
         is_shown[key[: len(is_live)] if all_are_live else key[: len(is_live)][is_live]] = True
-        pieces.append((block.direct, examples[is_shown]))
+        pieces.append((block.direct_tuples, examples[is_shown]))
         for inner, (values, rows) in zip(block.inner, inner_values, strict=True):
             is_shown_inside = np.zeros(len(rows), bool)
             is_shown_inside[values[is_shown]] = True

@@ -60,7 +60,7 @@ def count_stream(
         None if isinstance(tuples, SelectedCells) else _space_with_no_level(space, max_bytes, n_classes)
     )
     if space_with_no_level is not None:
-        return _dense(space, space_with_no_level, chunks, n_classes, smoothing, n_jobs, stop)
+        return _count_densely(space, space_with_no_level, chunks, n_classes, smoothing, n_jobs, stop)
     seen_cells = chunks.map_reduce(partial(_seen_in_chunks, space, tuples), union, 1, stop)
     index = CellIndex.from_cells(space, seen_cells)
     passes = StreamPasses(_seen_cells(index), chunks, n_classes, n_jobs)
@@ -77,10 +77,10 @@ def count_stream(
         _cards(space),
         smoothing,
     )
-    return _indexed(index, tables, passes)
+    return _with_index(index, tables, passes)
 
 
-def _indexed(index: CellIndex[AnySpace], tables: Tables, passes: StreamPasses) -> StreamedCounts:
+def _with_index(index: CellIndex[AnySpace], tables: Tables, passes: StreamPasses) -> StreamedCounts:
     """Return the counts with tables that have rows for seen cells only, those of `index`."""
     n_tuples = index.space.n_tuples
     return StreamedCounts(
@@ -122,10 +122,12 @@ def _space_with_no_level(space: AnySpace, max_bytes: int, n_classes: int) -> Any
     possible = space.cards_of(space.levels + 1.0).sum()
     if possible >= 2**31 or 8 * possible * max(2, n_classes) > max_bytes:
         return None
-    return space_of(space.levels + 1, space.order if isinstance(space, CellSpace) else tuple(map(tuple, space.chosen)))
+    return space_of(
+        space.levels + 1, space.order if isinstance(space, CellSpace) else tuple(map(tuple, space.given_tuples))
+    )
 
 
-def _dense(
+def _count_densely(
     space: AnySpace, space_with_no_level: AnySpace, chunks: Chunks, n_classes: int, smoothing: float,
     n_jobs: int | None, stop: StopToken,
 ) -> StreamedCounts:  # fmt: skip
@@ -153,7 +155,7 @@ def _dense(
         and 8 * space_with_no_level.n_cells * passes.padded_width > MIN_SHARED_SUM_BYTES
     ):
         index = CellIndex.from_cells(space, seen_cells)
-        return _indexed(index, tables, StreamPasses(_seen_cells(index), chunks, n_classes, n_jobs))
+        return _with_index(index, tables, StreamPasses(_seen_cells(index), chunks, n_classes, n_jobs))
 
     def blank(unseen: Unseen | None) -> Floats:
         table = zeros(space_with_no_level.n_cells, passes.padded_width)

@@ -98,12 +98,12 @@ def _mean_by_tuple(t: NDArray[np.int64], terms: Floats, totals: Floats) -> Float
     return np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0).clip(0.0)
 
 
-def naive(n_columns: int) -> Structure:
+def naive_structure(n_columns: int) -> Structure:
     """Return the structure of naive Bayes: n_columns columns without parents."""
     return Structure(((),) * n_columns, tuple(range(n_columns)))
 
 
-def tan(information: Floats) -> Structure:
+def tan_structure(information: Floats) -> Structure:
     """Return the tree of `information` (a, a), I(i; j | Y), by Prim's algorithm."""
     a = len(information)
     parent = np.zeros(a, np.int64)
@@ -123,7 +123,7 @@ def tan(information: Floats) -> Structure:
     return Structure(tuple(parents), tuple(order))
 
 
-def kdb(of_class: Floats, information: Floats, k: int) -> Structure:
+def kdb_structure(of_class: Floats, information: Floats, k: int) -> Structure:
     """Return KDB's structure with k parents from the columns' information on the class, I(i; Y) (a,), and I(i; j | Y)
     (a, a).
     """

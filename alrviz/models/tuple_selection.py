@@ -144,20 +144,22 @@ class Level:
     Attributes:
         tuples: (T, i) int32 columns, in lexicographic order.
         scores: (T,).
-        kept: (K,) the tuples that are kept, ascending.
+        kept_indices: (K,) the tuples that are kept, ascending.
     """
 
     tuples: NDArray[np.int32]
     scores: Floats
-    kept: NDArray[np.intp]
+    kept_indices: NDArray[np.intp]
 
     def __repr__(self) -> str:
-        return f"<Level of {self.tuples.shape[1]} columns: {len(self.kept):,} of {len(self.tuples):,} tuples kept>"
+        return (
+            f"<Level of {self.tuples.shape[1]} columns: {len(self.kept_indices):,} of {len(self.tuples):,} tuples kept>"
+        )
 
     @property
-    def chosen(self) -> tuple[Columns, ...]:
+    def kept_tuples(self) -> tuple[Columns, ...]:
         """The columns of the kept tuples."""
-        return tuple(map(tuple, self.tuples[self.kept].tolist()))
+        return tuple(map(tuple, self.tuples[self.kept_indices].tolist()))
 
 
 class SelectionRows(Protocol):
@@ -228,6 +230,6 @@ def levels(
         tuples, scores = rows.scored(candidates, base_tuples, score)
         yield (level := Level(tuples, scores, select_scores(scores, keep, score)))
         # A tuple gains beside its subtuples, so the model needs those of lower levels too.
-        base_tuples = kept_so_far = (*kept_so_far, *level.chosen) if score == "gain" else level.chosen
+        base_tuples = kept_so_far = (*kept_so_far, *level.kept_tuples) if score == "gain" else level.kept_tuples
         if i < order:
-            candidates = next_tuples(level.chosen, n_columns, hierarchy == "strong")
+            candidates = next_tuples(level.kept_tuples, n_columns, hierarchy == "strong")

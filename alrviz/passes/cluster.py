@@ -50,7 +50,8 @@ def require_dask() -> None:
 
 @contextmanager
 def connect(scheduler: "str | Client | None") -> "Iterator[Client | None]":
-    """Yield a client of the scheduler at an address, closed at the end; a client is yielded as it is, None as None.
+    """Yield a client of the scheduler at an address, closed at the end; a given client is yielded unchanged, and None
+    as None.
 
     Raises:
         RecipeError: the argument is neither an address nor a client, or Dask is not installed.
@@ -100,10 +101,10 @@ class ClusterChunks:
         self.n_chunks, self.passes = len(coded.cache.parts[part_name]), 0
         self._chunk_seconds = 0.0  # measured in the pass before
         with _cluster_errors():
-            self._table = self._submit(_unchanged, pickle.dumps(_with_absolute_paths(coded)))
+            self._table = self._submit(_pass_through, pickle.dumps(_with_absolute_paths(coded)))
             hosts = {urlsplit(address).hostname: address for address in self._workers(stop)}
-            ready = [self._submit(_prepare, self._table, workers=[host], retries=1) for host in hosts.values()]
-            versions = self._results(ready, stop)
+            ready = [self._submit(_prepare_codes, self._table, workers=[host], retries=1) for host in hosts.values()]
+            versions = self._gather_results(ready, stop)
         for version in versions:
             if version != __version__:
                 raise AlrvizError(f"a worker has alrviz {version} and this is {__version__}; expected the same")
@@ -128,7 +129,7 @@ class ClusterChunks:
             task_chunks *= FANOUT
         first_chunks = range(0, self.n_chunks, task_chunks)
         with _cluster_errors():
-            sent_work, workers = self._submit(_unchanged, pickle.dumps(work)), self._workers(stop)
+            sent_work, workers = self._submit(_pass_through, pickle.dumps(work)), self._workers(stop)
             tasks = [
                 self._submit(
                     _run_task, self._table, sent_work, self._rows,
@@ -144,7 +145,7 @@ class ClusterChunks:
                 ]
                 all_tasks += tasks
             try:
-                seconds, result = self._results(tasks, stop)[0]
+                seconds, result = self._gather_results(tasks, stop)[0]
             except BaseException:
                 self._client.cancel(all_tasks, force=True)
                 raise
@@ -174,7 +175,7 @@ class ClusterChunks:
             stop.rest(POLL_SECONDS)
         return addresses
 
-    def _results(self, futures: "Sequence[Future]", stop: StopToken) -> list[Any]:
+    def _gather_results(self, futures: "Sequence[Future]", stop: StopToken) -> list[Any]:
         """Return the results of tasks from their futures; wait for them as long as there are workers."""
         last_check = time.monotonic()
         for future in futures:
@@ -220,16 +221,18 @@ def _with_absolute_paths(coded: EncodedTable) -> EncodedTable:
     return replace(coded, cache=replace(cache, path=cache.path.absolute()), coding=replace(coding, source=source))
 
 
-def _unchanged(data: bytes) -> bytes:
+def _pass_through(data: bytes) -> bytes:
     """Return the data: as the result of a task it is kept by the scheduler and shared between workers."""
     return data
 
 
 class _Refusal(str):
-    """The reason why a worker cannot do its task, as a result: Dask cannot send exceptions that have two bases."""
+    """The reason why a worker cannot do its task, returned as a result: Dask cannot send exceptions that have two
+    bases.
+    """
 
 
-def _prepare(table: bytes) -> str:
+def _prepare_codes(table: bytes) -> str:
     """Make the codes of a pickled `EncodedTable` available on this machine; return the version of alrviz."""
     try:
         _open_codes(pickle.loads(table))
@@ -276,10 +279,11 @@ def _worker_name() -> str:
 
 
 def _open_codes(coded: EncodedTable) -> CodeCache:
-    """Return the codes of this machine: the client's where it sees them, else its own, made of the files.
+    """Return the codes of this machine: the client's where its file is visible, else codes made here of the table's
+    files.
 
     Raises:
-        TableError: the machine sees neither, or has other rows.
+        TableError: neither is visible here, or the files have other rows.
     """
     path = coded.cache.path
     path_here = path if path.parent.is_dir() else home() / "codes" / path.name

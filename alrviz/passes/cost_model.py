@@ -55,7 +55,7 @@ class PassSize:
 
 
 def machine_factor(n_classes: int = 8) -> float:
-    """Return this machine's time over the reference machine's for the same small pass, measured once, with `n_classes`.
+    """Return this machine's time for a small pass with `n_classes`, over the reference machine's; measured once.
 
     The measurement takes about 10 ms, and the time of compiling kernels that are not ready.
     """

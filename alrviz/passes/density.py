@@ -85,7 +85,7 @@ def fill_numeric(
 
     run_parts(prepare, len(columns), n_jobs)
     row_ranges = [
-        (k, begin, end) for k, column in enumerate(columns) for begin, end in _runs(len(column.x), _ROWS_PER_PART)
+        (k, begin, end) for k, column in enumerate(columns) for begin, end in _row_ranges(len(column.x), _ROWS_PER_PART)
     ]
 
     def work(range_number: int) -> None:
@@ -145,7 +145,7 @@ def fill_categorical(
 
     kinds: of the rows, with the votes that they withdraw; smoothing: m of the counts.
     """
-    runs, constants = _runs(len(codes), _ROWS_PER_PART), np.array([smoothing, 0.0, 0.0, LIMIT])
+    runs, constants = _row_ranges(len(codes), _ROWS_PER_PART), np.array([smoothing, 0.0, 0.0, LIMIT])
 
     def work(part: int) -> None:
         stop.check()
@@ -154,5 +154,5 @@ def fill_categorical(
     run_parts(work, len(runs), n_jobs)
 
 
-def _runs(n_rows: int, range_rows: int) -> list[tuple[int, int]]:
+def _row_ranges(n_rows: int, range_rows: int) -> list[tuple[int, int]]:
     return [(begin, min(n_rows, begin + range_rows)) for begin in range(0, n_rows, range_rows)]

@@ -171,7 +171,7 @@ class Grid:
         if self.exact:
             return ()
         taps = min(self._pad, int(np.ceil(REACH_BANDWIDTHS * h / self.delta)))
-        kernel_values, kernel_slopes = _table(
+        kernel_values, kernel_slopes = _kernel_table(
             np.arange(taps + 1, dtype=np.float64) * (self.delta / h), (self.delta / h) ** 4
         )
         nodes = np.empty((2 * len(self._votes), self.n_nodes))
@@ -186,7 +186,7 @@ class Grid:
         return self._first, self._last, self._base, nodes, self._place, own_table
 
 
-def _table(u: Floats, spacing4: float) -> tuple[Floats, Floats]:
+def _kernel_table(u: Floats, spacing4: float) -> tuple[Floats, Floats]:
     """Return the kernel at distances u, in bandwidths, and its d / d log h for a fixed spacing.
 
     spacing4 = (delta / h)^4. The module says why the kernel gets the mean error of two interpolations back.

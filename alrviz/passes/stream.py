@@ -108,19 +108,19 @@ def tree_sum(parts: Iterable[Parts]) -> Parts:
     The last node may have fewer children. So sums of FANOUT^k neighbours that are made elsewhere, from a multiple of
     FANOUT^k on, are nodes of the same tree.
     """
-    sum_of_all = _node(iter(parts), 64)
+    sum_of_all = _sum_node(iter(parts), 64)
     assert sum_of_all is not None
     return sum_of_all
 
 
-def _node(parts: Iterator[Parts], level: int) -> Parts | None:
+def _sum_node(parts: Iterator[Parts], level: int) -> Parts | None:
     """Return the sum of the next FANOUT^level parts, or of as many as are left; None if none is."""
     sum_of_parts = next(parts, None)
     if sum_of_parts is None:
         return None
     for lower_depth in range(level):
         for _ in range(FANOUT - 1):
-            if (neighbour := _node(parts, lower_depth)) is None:
+            if (neighbour := _sum_node(parts, lower_depth)) is None:
                 return sum_of_parts
             _add(sum_of_parts, neighbour)
     return sum_of_parts
@@ -280,8 +280,8 @@ class StreamPasses:
         self, work: Callable[[Codes, NDArray[np.int32], StopToken, int], Parts], stop: StopToken = NEVER,
         share_chunks: bool = False,
     ) -> Parts:  # fmt: skip
-        """Return the sums over all chunks of the arrays that `work` makes of each, new ones of the same shapes every
-        time.
+        """Return the sums over all chunks of the arrays that `work` returns for each, always new ones of the same
+        shapes.
 
         `work` may be pickled: a function of a module, a method of this class, or a `partial` of these. Each thread has
         a chunk of its own, or with `share_chunks` all threads work on one chunk after another.
@@ -295,7 +295,9 @@ class StreamPasses:
         z = zeros(codes.shape[1], self.padded_width)
         for begin in range(0, len(z), SPAN_ROWS):
             span_codes = np.ascontiguousarray(codes[:, begin : begin + SPAN_ROWS])
-            self._forward(self.cells.keys(span_codes), table, self._bias(bias, pad), z[begin:], 0, span_codes.shape[1])
+            self._forward(
+                self.cells.keys(span_codes), table, self._padded_bias(bias, pad), z[begin:], 0, span_codes.shape[1]
+            )
         return z
 
     def loss_and_gradient(
@@ -314,9 +316,9 @@ class StreamPasses:
                 loss alone. None for all.
         """
         if direction is not None:
-            direction = replace(direction, bias=self._bias(direction.bias, 0.0))
+            direction = replace(direction, bias=self._padded_bias(direction.bias, 0.0))
         work = partial(
-            self._chunk_sums, table=table, bias=self._bias(bias, -np.inf), with_curvature=with_curvature,
+            self._chunk_sums, table=table, bias=self._padded_bias(bias, -np.inf), with_curvature=with_curvature,
             direction=direction,
             gradient_cells=self.cells if gradient_cells is None else gradient_cells, gradient_rows=gradient_rows,
         )  # fmt: skip
@@ -424,7 +426,7 @@ class StreamPasses:
     ) -> None:
         row_kernels.forward(keys, self.cells.first, table, bias, z, begin, end, 0, len(keys), self._lanes)
 
-    def _bias(self, bias: Floats, pad: float) -> Floats:
+    def _padded_bias(self, bias: Floats, pad: float) -> Floats:
         padded = np.full(self.padded_width, pad)
         padded[: self.n_classes] = bias
         return padded

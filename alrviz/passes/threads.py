@@ -73,7 +73,7 @@ class _SharedWork:
         self._all_done: threading.Lock | None = None
 
     def drain(self) -> None:
-        """Do parts until none is left, or one has failed."""
+        """Do parts until none is left, or one has raised an error."""
         while (part := self._next_part()) is not None:
             try:
                 self._work(part)

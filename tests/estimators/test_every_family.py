@@ -65,7 +65,7 @@ def test_a_table_read_in_batches_is_fitted_as_by_a_run_or_refused(name, data, st
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_what_is_estimated_is_no_less_than_what_is_fitted(name, data):
+def test_estimate_is_an_upper_bound_of_the_fit(name, data):
     run = Run(data, short(name))
     assert [*run.steps()]
     if FAMILIES[name].chooses_tuples(run.recipe.params):
@@ -102,8 +102,8 @@ def test_tuples_that_are_never_counted_are_not_estimated():
     few, many = (short("hsalr", order=5, keep=keep) for keep in (5, 0.3))
     shape = TableShape(prepare(data, few).encoded)
     for selection in ("mi", "gain"):
-        assert estimate(few.replace(selection=selection), shape, 2**28).refused == ""
-    assert "keep fewer" in estimate(many, shape, 2**28).refused
+        assert estimate(few.replace(selection=selection), shape, 2**28).refusal == ""
+    assert "keep fewer" in estimate(many, shape, 2**28).refusal
     pairs = {family: estimate(short(family, keep=1.0), shape).cost.bytes for family in ("salr", "hsalr")}
     assert pairs["hsalr"] == pairs["salr"]
     Run(data, few, max_memory=2**28).advance()

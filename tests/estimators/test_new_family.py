@@ -86,7 +86,7 @@ def test_its_docstring_describes_parameters_of_its_own_and_shared_ones():
     assert "alpha" not in text
 
 
-def test_what_would_leave_its_own_make_out_is_refused(tmp_path):
+def test_overridden_make_without_make_stream_raises(tmp_path):
     data, recipe = load_demo("led", 300), Recipe("tempered", order=1)
     data.frame.to_csv(tmp_path / "led.csv", index=False)
     table = alrviz.open_table(tmp_path / "led.csv", data.target, cache=tmp_path / "codes")
@@ -169,7 +169,7 @@ def test_a_classifier_has_its_familys_parameters_and_defaults_and_describes_them
     assert {parameter.kind for parameter in signature.values()} == {inspect.Parameter.KEYWORD_ONLY}
     own = {"categorical_features", "n_jobs", "max_memory"}
     own |= {"discretize", "n_bins"} if not family.takes_numbers else set()
-    own |= {"random_state"} if "start" in family.params or Recipe(family.name).draws else set()
+    own |= {"random_state"} if "start" in family.params or Recipe(family.name).is_random else set()
     own |= {"verbose"} if family.has_steps else set()
     assert set(signature) == set(family.params) - ALIASES.get(cls, set()) | own
     for name, param in {**family.params, **ENCODING}.items():

@@ -56,7 +56,7 @@ def test_every_recipe_is_priced_before_anything_runs(opened):
 def test_a_recipe_that_cannot_be_paid_for_is_left_out_and_says_why(opened, monkeypatch):
     monkeypatch.setattr("alrviz.studies.core.workers.fair_memory", lambda: 200_000)
     page = opened("?page=bias&data=monks-1&of=anje_o1~lr_o5")
-    assert [bool(one.refused) for one in page.tab.runner.costs.fits] == [False, True]
+    assert [bool(one.refusal) for one in page.tab.runner.costs.fits] == [False, True]
     assert "left out" in page.tab.layout.cost_table.object
     assert "1 left out" in page.tab.layout.time.object
     assert [recipe.label for recipe in page.tab.runner.costs.study.recipes] == ["nb"]

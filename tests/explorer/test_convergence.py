@@ -203,7 +203,7 @@ def test_a_racers_settings_hide_what_has_no_effect():
 def racer(family, *, parameters=850, choosing=0.0, refused=""):
     """The estimate of a racer of a megabyte and a millisecond a pass."""
     one = Cost(parameters, 10**6, 1e-3, 1)
-    known = Estimate(one, 84, 10**9, refused=refused)
+    known = Estimate(one, 84, 10**9, refusal=refused)
     return RecipeEstimate(family, Recipe(family), known, one, Cost(seconds=choosing), one, refused)
 
 

@@ -19,7 +19,7 @@ from alrviz.studies.core.cost import RecipeEstimate
 def test_the_table_of_costs_says_what_is_not_known_yet():
     html = order_costs.costs_html((), 7, is_estimating=True)
     assert html.count("being estimated") == 5
-    refused = RecipeEstimate("n = 3", Recipe("alr", order=3), refused="only <2> used columns")
+    refused = RecipeEstimate("n = 3", Recipe("alr", order=3), refusal="only <2> used columns")
     assert "refused</span>: only &lt;2&gt; used columns" in order_costs.costs_html((refused,), 2, is_estimating=False)
 
 
@@ -50,5 +50,5 @@ def test_an_estimate_waits_for_no_kernels_that_the_fit_never_calls(family, cover
     asked = []
     monkeypatch.setattr("alrviz.explorer.widgets.race_cost.warm_covers", lambda wide: asked.append(wide) or 0.0)
     (racer,) = prepare_racers(load_demo("two-moons"), (Recipe(family),), StopToken())
-    assert not racer.refused
+    assert not racer.refusal
     assert len(asked) == covers

@@ -76,7 +76,7 @@ def test_orders_may_be_judged_without_the_models_beside_them(page):
 def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason():
     narrow = open_page("?page=order&data=xor&kinds=2i_3i_4i_5i&of=lr_a0.1&folds=5")
     until(narrow, lambda: narrow.runner.costs is not None)
-    shown = [one for one in narrow.runner.costs.fits if one.refused]
+    shown = [one for one in narrow.runner.costs.fits if one.refusal]
     assert shown, "an order above the number of columns"
     assert "left out" in narrow.layout.cost_table.object
     assert "the table has only 2 used columns" in narrow.layout.cost_table.object
@@ -204,11 +204,11 @@ def test_what_has_no_effect_is_hidden(orders_page):
     menus["family"].value = "alr"
     assert menus["alpha"].visible
     menus["alpha"].value = 0.1
-    assert menus["center"].options == {"nothing (0)": 0, "ones (1)": 1, "AnJE": "anje", "class shares": "shares"}
+    assert menus["center"].options == {"zero": 0, "one": 1, "AnJE": "anje", "class shares": "shares"}
     menus["family"].value = "anje"
     menus["family"].value = "lr"
     assert menus["alpha"].value == 0.1, "AnJE has none, and what was set before is not lost"
-    assert menus["center"].options == {"nothing (0)": 0, "AnJE": "anje", "class shares": "shares"}
+    assert menus["center"].options == {"zero": 0, "AnJE": "anje", "class shares": "shares"}
     shown = [menu for menu in menus.parts if menu.visible]
     assert len([*shown, page.study_view.bar.run, page.study_view.bar.stop, page.layout.open_button]) <= 9
 
@@ -334,6 +334,6 @@ def test_what_failed_is_computed_again_when_there_is_a_place_and_what_is_not_sav
 
 def test_cost_of_what_is_refused_is_escaped():
     text = costs_html(
-        PlannedStudy((RecipeEstimate("n = 1", OrderSpec.default_recipes[0], refused="<b>too large</b>"),), Cost())
+        PlannedStudy((RecipeEstimate("n = 1", OrderSpec.default_recipes[0], refusal="<b>too large</b>"),), Cost())
     )
     assert "&lt;b&gt;too large" in text

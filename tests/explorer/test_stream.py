@@ -169,8 +169,8 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     run = race_view.race.runs[0]
     assert run.trace.rows > 2000
     assert run.recipe.params["max_iter"] == 10
-    assert [level.chosen for level in view.search.levels] == [level.chosen for level in run.levels]
-    assert [len(level.chosen) for level in run.levels] == [4, 9]
+    assert [level.kept_tuples for level in view.search.levels] == [level.kept_tuples for level in run.levels]
+    assert [len(level.kept_tuples) for level in run.levels] == [4, 9]
     assert "Of 21 pairs (18 were looked at) 9 are kept." in view.search_text.object
     assert view._search_parts[0].visible
     assert view._csv_of_tuples().count("\n") > 7 + 18
@@ -179,7 +179,7 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     link = page.session.link.query
     view.keep = 25
     until(page, lambda: race_view.outdated)
-    assert [len(level.chosen) for level in view.search.levels] == [4, 9], "the picture is of the run"
+    assert [len(level.kept_tuples) for level in view.search.levels] == [4, 9], "the picture is of the run"
 
     again = SelectionPage(session_of(file, link, page.session.registry))
     again.view()

@@ -39,7 +39,7 @@ MEASURED = [
 def test_a_fit_takes_about_as_long_as_is_said(name, order, nested, rows, tuples, cells, ms, took, monkeypatch):
     recipe = Recipe("lr", order=order, **({"alpha": "cv"} if nested else {}))
     monkeypatch.setattr(cost, "calibrate", lambda one_pass, n_classes, n_jobs: one_pass)
-    iteration = cost._iteration(Estimate(Cost(0, 0, ms / 1000, 1), cells, 2**40), 2, 1)
+    iteration = cost._iteration_cost(Estimate(Cost(0, 0, ms / 1000, 1), cells, 2**40), 2, 1)
     said = fit_cost(iteration, recipe, np.array([rows // 2, rows - rows // 2]), tuples).seconds
     assert took / 1.6 < said < 1.6 * took, f"{name}: {said:.2f} s said, {took} s taken"
 
@@ -92,11 +92,11 @@ def test_what_only_the_bound_refuses_is_estimated_with_its_plan(monkeypatch):
 
     bound = estimated(2**40)
     planned = estimated(bound.cost.bytes * 2 // 3)
-    assert not planned.refused
+    assert not planned.refusal
     assert planned.cost.bytes < bound.cost.bytes
     # the tuples of four columns are counted row by row, and not all 31,125 for ten seconds
     assert planned.cost.seconds < 100 * planned.one_pass.seconds + 3
-    assert estimated(10_000_000).refused
+    assert estimated(10_000_000).refusal
     monkeypatch.setattr("alrviz.studies.core.workers.fair_memory", lambda: 10_000_000)
     study = alrviz.choose_order(dataset, Recipe("lr", alpha=0.1), orders=(2,), repeats=1, folds=5, n_jobs=1)
     assert study.estimate().cost.seconds == 0.0  # it would fail at once

@@ -261,7 +261,7 @@ def test_it_is_priced_before_anything_runs(case, visit):
 def test_what_cannot_be_paid_for_is_left_out_with_the_reason(case, visit, monkeypatch):
     monkeypatch.setattr("alrviz.studies.core.workers.fair_memory", lambda: 1000)
     part = visit(case)
-    assert all(one.refused for one in part.runner.costs.fits)
+    assert all(one.refusal for one in part.runner.costs.fits)
     assert "left out" in part.layout.cost_table.object or "refused" in part.layout.cost_table.object
     assert "Nothing to run" in part.study_view.sentence.object
     assert "memory" in part.study_view.sentence.object, "the reason"

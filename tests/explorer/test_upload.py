@@ -23,7 +23,7 @@ def strip(tables):
         return arrivals[-1]
 
     made = DropStrip(10, begun, lambda name, data: taken.append((name, data)), refused.append)
-    made.taken, made.refused, made.arrivals = taken, refused, arrivals
+    made.taken, made.refusal, made.arrivals = taken, refused, arrivals
     return made
 
 
@@ -39,14 +39,14 @@ def send(strip, *pieces, name="t.csv", finish=True):
 
 def test_pieces_become_a_file(strip):
     send(strip, b"abc", b"def")
-    assert (strip.taken, strip.refused) == ([("t.csv", b"abcdef")], [])
+    assert (strip.taken, strip.refusal) == ([("t.csv", b"abcdef")], [])
 
 
 def test_too_many_bytes_are_refused_whatever_was_claimed(strip):
     send(strip, b"12345678", b"90123", b"more")
     assert strip.taken == []
-    assert len(strip.refused) == 1
-    assert "t.csv has more than the 10 bytes allowed here" in str(strip.refused[0])
+    assert len(strip.refusal) == 1
+    assert "t.csv has more than the 10 bytes allowed here" in str(strip.refusal[0])
     assert strip.arrivals[0].is_closed
     send(strip, b"fine")
     assert strip.taken == [("t.csv", b"fine")]
@@ -72,20 +72,20 @@ def test_an_empty_file_is_handed_on_to_be_refused_by_the_reader(strip):
 @pytest.mark.parametrize("message", [None, 3, {}, {"status": "nonsense"}, {"status": "upload_event"}])
 def test_nonsense_is_ignored(strip, message):
     strip._handle_msg(message)
-    assert (strip.taken, strip.refused) == ([], [])
+    assert (strip.taken, strip.refusal) == ([], [])
 
 
 @pytest.mark.parametrize("data", [10**15, "text", [1, 2], {"a": 1}])
 def test_what_is_no_bytes_is_no_piece(strip, data):
     send(strip, data, b"fine")
-    assert (strip.taken, strip.refused) == ([("t.csv", b"fine")], [])
+    assert (strip.taken, strip.refusal) == ([("t.csv", b"fine")], [])
 
 
 def test_what_the_browser_says_went_wrong_is_shown(strip):
     strip._handle_msg({"status": "error", "error": "lost it"})
-    assert "could not send the file: lost it" in str(strip.refused[0])
+    assert "could not send the file: lost it" in str(strip.refusal[0])
     strip._handle_msg({"status": "error", "error": 'File "x" (9 MB) exceeds maximum file size of 1 MB'})
-    assert "the file has more than the 10 bytes allowed here; take a sample" in str(strip.refused[1])
+    assert "the file has more than the 10 bytes allowed here; take a sample" in str(strip.refusal[1])
 
 
 def test_pieces_count_against_what_the_server_holds(strip, tables):
@@ -94,7 +94,7 @@ def test_pieces_count_against_what_the_server_holds(strip, tables):
     send(strip, b"1234", b"567", finish=False)
     assert tables.bytes == 12
     strip._handle_msg({"status": "upload_event", "name": "t.csv", "data": b"8"})
-    assert "there is no room for another 8 bytes" in str(strip.refused[0])
+    assert "there is no room for another 8 bytes" in str(strip.refusal[0])
     assert tables.bytes == 5  # what was refused is not kept
     strip._handle_msg({"status": "finished"})
     assert strip.taken == []
@@ -108,7 +108,7 @@ def test_an_arrival_says_how_far_it_is_and_is_cancelled(strip, tables):
     arrival.cancel()
     strip._handle_msg({"status": "upload_event", "name": "t.csv", "data": b"d"})
     strip._handle_msg({"status": "finished"})
-    assert (tables.bytes, strip.taken, strip.refused) == (0, [], [])
+    assert (tables.bytes, strip.taken, strip.refusal) == (0, [], [])
 
 
 @pytest.mark.parametrize("piece", [(5, 4), (0, 4), (10**400, 10**400), ("1", "2"), (None, 3)])

@@ -45,8 +45,8 @@ def test_the_order_is_that_beyond_which_rows_held_out_gain_nothing(family, highe
     why = f"at {highest}, {losses[-1]:.4f}, it is not lower by one standard error"
     assert run.notes == run.choices
     assert run.notes == [f"order={highest - 1} was chosen by validation log loss of 3 folds: {listed}; {why}"]
-    assert [line["order"] for line in run.tried] == [*range(1, highest + 1)]
-    np.testing.assert_allclose([line["log_loss"] for line in run.tried], losses, rtol=1e-9)
+    assert [line["order"] for line in run.trials] == [*range(1, highest + 1)]
+    np.testing.assert_allclose([line["log_loss"] for line in run.trials], losses, rtol=1e-9)
     assert run.recipe.params["order"] == run.model.space.order == highest - 1
 
 
@@ -65,7 +65,7 @@ def test_cuts_are_those_that_lose_less_on_rows_held_out(slope, cuts):
     assert run.encoder.discretize == cuts
     said = "; numbers are cut by MDL (smooth: v, w), with smooth levels alone it was"
     assert (said in run.notes[0]) == (cuts == "mdl-smooth")
-    assert {line["smooth"] for line in run.tried if line["order"] == 1} == {0.0, 1.0}
+    assert {line["smooth"] for line in run.trials if line["order"] == 1} == {0.0, 1.0}
     with pytest.raises(RecipeError, match="salr has no smooth levels"):
         alrviz.Recipe("salr", discretize="auto")
 
@@ -97,13 +97,13 @@ def test_a_threshold_and_numbers_that_tell_only_together_are_both_found():
     assert np.mean(losses[0]) > np.mean(losses[1]) + 0.1
 
 
-def test_where_mdl_cuts_nothing_it_is_not_tried_beside_smooth_levels():
+def test_mdl_without_cuts_is_not_compared_with_smooth_levels():
     rng = np.random.default_rng(1)
     X = pd.DataFrame(rng.normal(size=(300, 2)), columns=["u", "v"])
     data = alrviz.Dataset.from_arrays(X, np.where(X["u"] * X["v"] > 0, "a", "b"))
     run = settled(data, "hlr", alpha="auto", discretize="auto", order="auto", holdout=0.0)
     assert (run.recipe.discretize, run.recipe.params["order"]) == ("smooth", 2)
-    assert {line["smooth"] for line in run.tried if line["order"] == 1} == {1.0}
+    assert {line["smooth"] for line in run.trials if line["order"] == 1} == {1.0}
 
 
 @pytest.mark.parametrize(("n_bits", "n_columns", "family"), [(3, 12, "alr"), (3, 12, "hlr"), (4, 7, "lr")])
@@ -113,7 +113,7 @@ def test_parity_of_some_bits_is_found_though_pairs_do_not_help(n_bits, n_columns
     flipped = rng.random(1500) < 0.05
     y = np.where((bits[:, :n_bits].sum(axis=1) % 2 == 1) ^ flipped, "odd", "even")
     run = settled(alrviz.Dataset.from_arrays(pd.DataFrame(bits).astype(str), y), family, order="auto", alpha=1.0)
-    tried = [line["order"] for line in run.tried]
+    tried = [line["order"] for line in run.trials]
     assert tried[:3] == [1, 2, n_bits]
     assert run.recipe.params["order"] >= n_bits
     assert f"tuples of {n_bits} are lacking" in run.notes[0]
@@ -124,7 +124,7 @@ def test_a_class_that_nothing_tells_leads_to_no_higher_order():
         rng = np.random.default_rng(seed)
         columns = pd.DataFrame(rng.integers(0, 3, (800, 10))).astype(str)
         data = alrviz.Dataset.from_arrays(columns, rng.choice(["a", "b"], 800))
-        assert [line["order"] for line in settled(data, "lr", order="auto", alpha=1.0).tried] == [1, 2]
+        assert [line["order"] for line in settled(data, "lr", order="auto", alpha=1.0).trials] == [1, 2]
 
 
 def test_exclusive_or_of_three_numbers_is_found_in_merged_levels():
@@ -156,7 +156,7 @@ def test_cuts_of_a_fold_are_learned_without_the_rows_that_judge_it(discretize):
         uncut.append(tuple(column.name for column in model.encoder_.columns_ if column.n_levels in (1, 64)))
         chance = model.predict_proba(X.iloc[test])
         losses[test] = -np.log(chance[np.arange(len(test)), np.searchsorted(model.classes_, y[test])])
-    assert run.tried[0]["log_loss"] == pytest.approx(losses.mean(), rel=1e-5)
+    assert run.trials[0]["log_loss"] == pytest.approx(losses.mean(), rel=1e-5)
     assert len({*uncut}) > 1, "MDL finds a cut of b in one fold alone"
 
 
@@ -175,11 +175,11 @@ def test_a_run_and_a_classifier_choose_the_same(params):
     model = alrviz.make_estimator(recipe).fit(data.X, data.y)
     assert run.recipe.params["order"] == model.cells_.order == 2
     assert model.chosen_ == run.choices[0]
-    pd.testing.assert_frame_equal(model.alphas_, pd.DataFrame(run.tried))
+    pd.testing.assert_frame_equal(model.alphas_, pd.DataFrame(run.trials))
     np.testing.assert_array_equal(run.model.phi, model.phi_)
 
 
-def test_an_order_that_one_fold_gives_up_is_told_beside_the_losses_of_its_rows(monkeypatch):
+def test_order_rejected_by_one_fold_is_reported_with_losses_of_its_rows(monkeypatch):
     monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 400)
     run = settled(alrviz.Dataset.from_arrays(*coarse_table(600)), "hlr", order="auto", alpha="auto", holdout=0.0)
     losses_told = (
@@ -196,7 +196,7 @@ def test_an_order_that_one_fold_gives_up_is_told_beside_the_losses_of_its_rows(m
         losses.append(last.extra["heldout_log_loss"])
     assert (every, own) == (pytest.approx(np.mean(losses), rel=5e-3), pytest.approx(losses[0], rel=5e-3))
     assert own > 1.05 * every
-    tried = pd.DataFrame(run.tried)
+    tried = pd.DataFrame(run.trials)
     least = tried.pivot_table(index="order", columns="folds", values="log_loss", aggfunc="min").round(4)
     assert (least.loc[3, FOLDS], least.loc[4, 1], np.isnan(least.loc[4, FOLDS])) == (every, other, True)
 
@@ -206,10 +206,10 @@ def test_rows_known_as_codes_alone_stay_as_they_are():
     run = Run.on_prepared(of, alrviz.Recipe("lr", order="auto", alpha="auto"))
     run.advance()
     assert run.encoded is of.encoded
-    assert run.recipe.params["alpha"] == pytest.approx(run.tried[-1]["alpha_1"], rel=1e9)
+    assert run.recipe.params["alpha"] == pytest.approx(run.trials[-1]["alpha_1"], rel=1e9)
 
 
-def test_the_hinge_loss_is_judged_by_log_loss_and_few_rows_say_so():
+def test_hinge_loss_is_compared_by_log_loss():
     data = alrviz.load_demo("tic-tac-toe", 300)
     runs = [settled(data, "lr", order="auto", objective=objective) for objective in ("nll", "hinge")]
     assert runs[0].notes == runs[1].notes
@@ -219,7 +219,7 @@ def test_the_hinge_loss_is_judged_by_log_loss_and_few_rows_say_so():
     ]
 
 
-def test_what_is_too_much_work_or_memory_is_not_tried(monkeypatch):
+def test_orders_with_too_much_work_or_memory_are_not_tried(monkeypatch):
     data = alrviz.load_demo("tic-tac-toe")
     monkeypatch.setattr(choose_order, "MAX_PASS_SECONDS", 0.0)
     assert (
@@ -235,7 +235,7 @@ def test_few_rows_of_many_numbers_keep_all_pairs_so_that_folds_go_over_rows():
     X, y = pd.DataFrame(rng.normal(size=(166, 60))), rng.integers(0, 6, 166)
     recipe = AUTOMATIC.replace(order=2, discretize="smooth")
     rows = encode_rows(recipe, X, y)
-    of, share = choose_order.affordable(recipe, rows, None, NEVER)
+    of, share = choose_order.limit_work(recipe, rows, None, NEVER)
     assert (of, share >= 1.0) == (recipe, True)
     assert alpha_folds.uses_gram_matrix(of, rows.encoded)
 
@@ -279,7 +279,7 @@ def test_a_replay_has_the_passes_and_the_notes_of_what_was_chosen(tmp_path):
     again = run.replay(1)
     assert [step.passes for step in again.trace] == [step.passes for step in run.trace]
     assert run.trace[0].passes > 2
-    assert (again.notes, again.tried) == (run.notes, run.tried)
+    assert (again.notes, again.trials) == (run.notes, run.trials)
 
 
 def test_the_smallest_share_within_a_standard_error_is_kept(monkeypatch):
@@ -315,7 +315,7 @@ def test_rows_that_are_held_out_have_no_part():
     assert notes[0] == notes[1]
 
 
-def test_a_classifier_chooses_and_keeps_what_was_chosen(tmp_path):
+def test_classifier_stores_the_chosen_order(tmp_path):
     X, y = planted(3000)
     model = alrviz.SelectiveALRClassifier(order="auto", keep="auto").fit(X, y)
     assert model.cells_.order == 2
@@ -335,7 +335,7 @@ def test_a_classifier_chooses_and_keeps_what_was_chosen(tmp_path):
         ({"order": "all"}, "order='all' is not a number; .*or 'auto'"),
     ],
 )
-def test_what_cannot_be_is_refused(params, message):
+def test_contradicting_settings_raise(params, message):
     with pytest.raises(RecipeError, match=message):
         alrviz.Recipe("salr", **params)
 
@@ -346,7 +346,7 @@ def test_a_number_of_tuples_is_kept_as_it_is():
     assert len(settled(data, order=2, keep=4000).model.space.tuples) == 21
     assert "4 of tuples" in alrviz.Recipe("salr", keep=4).name
     level = settled(data, "hsalr", order=2, keep=3).levels
-    assert [len(own.kept) for own in level] == [3, 3]
+    assert [len(own.kept_indices) for own in level] == [3, 3]
 
 
 def test_an_order_is_chosen_where_counts_are_not_smoothed():
@@ -361,14 +361,14 @@ def test_where_the_likely_order_does_not_fit_into_memory_the_one_that_is_taken_i
     data, recipe = alrviz.load_demo("led", 3000), alrviz.Recipe("alr", order="auto")
     one, two = estimate_recipes(data, [recipe.replace(order=order) for order in (1, 2)], 0.2, NEVER)
     (line,) = estimate_recipes(data, [recipe], 0.2, NEVER, max_memory=(one.cost.bytes + two.cost.bytes) // 2)
-    assert (line.refused, line.cost.parameters) == ("", one.cost.parameters)
+    assert (line.refusal, line.cost.parameters) == ("", one.cost.parameters)
     assert "order 1" in line.note
 
 
 def test_a_study_estimates_an_order_to_be_chosen_by_a_likely_one_says_so_and_runs():
     study = alrviz.compare(alrviz.load_demo("led", 120), [alrviz.Recipe("alr", order="auto")], folds=2, n_jobs=1)
     (line,) = study.estimate().fits
-    assert (line.refused, line.cost.seconds > 0) == ("", True)
+    assert (line.refusal, line.cost.seconds > 0) == ("", True)
     assert "order 2" in line.note
     assert line.note in str(study.estimate())
     assert set(study.run().frame().outcome) <= {"converged", "step limit"}

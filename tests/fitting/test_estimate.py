@@ -85,16 +85,16 @@ def test_parameters_of_the_papers_shape():
     assert three.cells_seen <= 27_720 * 32
 
 
-def test_what_cannot_be_numbered_is_refused_with_its_count_and_without_work():
+def test_too_many_cells_to_number_raise_with_their_count():
     told = estimate_levels([1000] * 30, 2, 100, Recipe("lr", order=7))
-    assert told.refused.startswith("order 7 has 2,035,800,000,000,000,000,000,000,000 cells here; at most ")
-    assert told.refused.endswith("can be numbered. Choose a lower order, or fewer levels or columns")
+    assert told.refusal.startswith("order 7 has 2,035,800,000,000,000,000,000,000,000 cells here; at most ")
+    assert told.refusal.endswith("can be numbered. Choose a lower order, or fewer levels or columns")
     assert told.cost.passes == 0
     encoded = table(50, [400] * 12)
     stop = StopToken()
     stop.stop()
     refused = estimate(Recipe("lr", order=8), TableShape(encoded, stop=stop))  # no tuple was looked at
-    assert "cells here" in refused.refused
+    assert "cells here" in refused.refusal
     with pytest.raises(Stopped):
         estimate(Recipe("lr", order=2), TableShape(encoded, stop=stop))
 
@@ -113,21 +113,21 @@ def test_a_list_of_tuples_that_does_not_fit_is_refused_before_it_is_made(columns
             assert not traced or tracemalloc.get_traced_memory()[1] < 2**20
         finally:
             tracemalloc.stop()
-    assert told.refused.startswith(f"order {order} needs about ")
-    assert told.cost.bytes > max(told.allowed, comb(columns, order) * 12 * order)
+    assert told.refusal.startswith(f"order {order} needs about ")
+    assert told.cost.bytes > max(told.max_bytes, comb(columns, order) * 12 * order)
 
 
 def test_too_many_cells_are_refused_before_anything_is_planned(monkeypatch):
     encoded, recipe = table(400, [5] * 12, 2), Recipe("lr", order=4)
     fits = estimate(recipe, TableShape(encoded, prepared=TrainingData(encoded, None, None, 1)))
-    assert not fits.refused
+    assert not fits.refusal
 
     def planned(*_, **__):
         raise AssertionError("it was planned")
 
     monkeypatch.setattr(prepare, "plan_cover", planned)
     told = estimate(recipe, TableShape(encoded, prepared=TrainingData(encoded, None, None, 1)), fits.cost.bytes // 3)
-    assert told.refused.startswith("order 4 needs about ")
+    assert told.refusal.startswith("order 4 needs about ")
     assert told.cost.bytes == pytest.approx(fits.cost.bytes, rel=0.25)
 
 
@@ -138,7 +138,7 @@ def test_cells_are_not_too_many_where_few_blocks_hold_them():
     fits = estimate(recipe, TableShape(encoded, prepared=TrainingData(encoded, None, None, 1)))
     for prepared in (None, TrainingData(encoded, None, None, 1)):
         told = estimate(recipe, TableShape(encoded, prepared=prepared), int(1.01 * fits.cost.bytes))
-        assert (told.refused, told.cost.bytes) == ("", pytest.approx(fits.cost.bytes, rel=0.01))
+        assert (told.refusal, told.cost.bytes) == ("", pytest.approx(fits.cost.bytes, rel=0.01))
 
 
 def test_many_tuples_alone_are_no_reason_to_refuse():
@@ -146,18 +146,18 @@ def test_many_tuples_alone_are_no_reason_to_refuse():
     encoded = table(20_000, [2] * 30, 2)
     encoded.codes[3:] = encoded.codes[:3].repeat(9, axis=0)
     recipe = Recipe("lr", order=3, max_iter=0)
-    assert estimate_levels(encoded.levels, 2, 20_000, recipe, max_memory=2**27).refused
+    assert estimate_levels(encoded.levels, 2, 20_000, recipe, max_memory=2**27).refusal
     told = estimate(recipe, TableShape(encoded), 2**27)
-    assert told.refused == ""
+    assert told.refusal == ""
     assert told.cost.bytes < 2**25
 
 
 def test_more_cells_than_kernels_can_tell_apart_are_refused():
     recipe, levels = Recipe("lr", order=2, max_iter=0), [60_000] * 2
     limit = {"max_memory": 2**60}
-    assert estimate_levels(levels, 2, 10**10, recipe, cells_seen=2**31 - 3, **limit).refused == ""
+    assert estimate_levels(levels, 2, 10**10, recipe, cells_seen=2**31 - 3, **limit).refusal == ""
     told = estimate_levels(levels, 2, 10**10, recipe, cells_seen=2**31 - 2, **limit)
-    assert told.refused.startswith("order 2 has 2,147,483,648 tuples and cells that occur; at most 2,147,483,647 can")
+    assert told.refusal.startswith("order 2 has 2,147,483,648 tuples and cells that occur; at most 2,147,483,647 can")
 
 
 def test_repeats_are_estimated_as_they_are_merged():
@@ -171,25 +171,25 @@ def test_repeats_are_estimated_as_they_are_merged():
     assert prepared.plan(2) is prepared.plan(2)
 
 
-def test_what_takes_too_much_memory_is_refused_with_both_figures():
+def test_memory_error_names_needed_and_allowed_bytes():
     told = estimate_levels([50] * 10, 3, 1000, Recipe("lr", order=2), max_memory=2**20)
     mib = round(told.cost.bytes / 2**20)
-    assert told.refused == (
+    assert told.refusal == (
         f"order 2 needs about {mib:,} MiB here and 1 MiB may be used. "
         "Choose a lower order, fewer levels or columns, or a higher max_memory"
     )
-    assert told.allowed == 2**20
+    assert told.max_bytes == 2**20
     with pytest.raises(MemoryLimitError) as caught:
         require_memory(told)
     assert (caught.value.needed, caught.value.allowed) == (told.cost.bytes, 2**20)
     fine = estimate_levels([50] * 10, 3, 1000, Recipe("lr", order=2), max_memory=told.cost.bytes)
-    assert fine.refused == ""
+    assert fine.refusal == ""
     require_memory(fine)
 
 
 def test_half_of_what_is_free_may_be_used():
     told = estimate_levels([3, 3], 2, 10, Recipe("lr"))
-    assert told.allowed == pytest.approx(free_memory() / 2, rel=0.5)
+    assert told.max_bytes == pytest.approx(free_memory() / 2, rel=0.5)
     assert free_memory() > 2**20
 
 
@@ -361,7 +361,7 @@ def test_wide_keys_are_estimated():
     encoded, rng = table(150_000, (700, 700, 300), 2), np.random.default_rng(0)
     encoded.codes[:] = [rng.integers(0, top, 150_000) for top in encoded.levels]
     run, peak = measured(encoded, None, Recipe("anje", order=2), wide=True)
-    assert run._prepared.covered(2).rows.has_wide_keys
+    assert run._prepared.covered_rows(2).rows.has_wide_keys
     assert run.estimate.cost.bytes == pytest.approx(peak, rel=0.1), f"the peak is {peak:,}"
 
 
@@ -409,11 +409,11 @@ def test_no_cover_is_planned_of_tuples_that_are_never_looked_at(monkeypatch):
     told = estimate(
         Recipe("hsalr", order=5, keep=0.1), TableShape(encoded, prepared=TrainingData(encoded, None, n_jobs=1))
     )
-    assert not told.refused
+    assert not told.refusal
     assert planned == []
 
 
-def test_what_a_stream_takes_grows_with_threads_only_while_its_tables_are_small():
+def test_stream_memory_grows_with_threads_only_for_small_tables():
     def bytes_of(rows: int, n_jobs: int, solver: str = "adagrad") -> int:
         cells = SimpleNamespace(n_rows=rows)
         passes = SimpleNamespace(cells=cells, padded_width=16, n_jobs=n_jobs, n_chunks=37)
@@ -435,7 +435,7 @@ def test_the_folds_that_find_alpha_are_in_the_estimate(levels):
         TrainingData(encoded, None, None, 1), (of := Recipe("hlr", order=2, alpha="auto")), of.params, print
     )
     tracemalloc.start()
-    folds = list(alpha_folds._to_tune(request))
+    folds = list(alpha_folds._alpha_folds(request))
     held = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert len(folds) == 3
@@ -456,15 +456,15 @@ def test_tuples_that_are_too_many_to_fit_are_refused_before_one_is_listed(monkey
     monkeypatch.setattr("alrviz.fitting.cost.table_shape.space_of", None)
     encoded = wide(50, 2000)
     told = estimate(Recipe("lr", order=2), TableShape(encoded, prepared=TrainingData(encoded, None, n_jobs=1)), 2**50)
-    assert "1,999,000 tuples" in told.refused
-    assert "keep" in told.refused
+    assert "1,999,000 tuples" in told.refusal
+    assert "keep" in told.refusal
 
 
 def test_a_million_tuples_are_refused_by_the_cells_that_they_have_at_least(monkeypatch):
     monkeypatch.setattr("alrviz.fitting.cost.table_shape.space_of", None)
     told = estimate(Recipe("ande", n=2), TableShape(wide(60, 600)), 8 * 2**30)
     assert told.cells_seen == 2 * 35_820_200
-    assert "order 3" in told.refused
+    assert "order 3" in told.refusal
 
 
 def test_cells_of_millions_of_tuples_are_estimated_without_their_list(monkeypatch):
@@ -478,4 +478,4 @@ def test_no_cover_is_planned_of_what_is_only_counted(monkeypatch):
     for module in ("prepare", "cost.table_shape"):
         monkeypatch.setattr(f"alrviz.fitting.{module}.plan_cover", None)
     for recipe in (Recipe("tan"), Recipe("kdb", k=2), Recipe("ande", n=1), Recipe("hlr", order=2, keep=50)):
-        assert not estimate(recipe, TableShape(encoded, prepared=TrainingData(encoded, None, n_jobs=1))).refused
+        assert not estimate(recipe, TableShape(encoded, prepared=TrainingData(encoded, None, n_jobs=1))).refusal

@@ -62,7 +62,7 @@ def test_json_and_pickle_give_the_same_recipe_back(recipe):
 
 
 @given(recipes("lr"), st.sampled_from(["alr", "anje"]))
-def test_another_family_keeps_what_it_has_too(recipe, family):
+def test_recipe_keeps_shared_settings_in_another_family(recipe, family):
     other = recipe.replace(family=family)
     assert other.family == family
     for name, param in FAMILIES[family].params.items():
@@ -73,7 +73,7 @@ def test_another_family_keeps_what_it_has_too(recipe, family):
     )  # fmt: skip
 
 
-def test_what_another_family_may_not_be_falls_back_and_what_is_said_must_fit():
+def test_replacing_the_family_resets_invalid_settings():
     alr = Recipe("alr", start="one", center=1, alpha=2)
     lr = alr.replace(family="lr")
     assert (lr.params["start"], lr.params["center"], lr.params["alpha"]) == ("zero", 0, 2)
@@ -146,18 +146,18 @@ def test_paper_mode_is_what_the_papers_ran(family):
     for name, value in recipe.params.items():
         assert paper.params[name] == expected.get(name, value), name
     assert (paper.seed, paper.discretize, paper.holdout) == (recipe.seed, recipe.discretize, recipe.holdout)
-    assert paper.paper
+    assert paper.is_paper_fit
     assert paper_mode(paper) == paper
-    assert Recipe.from_json(paper.to_json()).paper
+    assert Recipe.from_json(paper.to_json()).is_paper_fit
     for name, value in {"alpha": 1, "memory": 6, "solver": "lbfgs", "unseen": "neutral", "tol": 1e-9,
                         "bounds": (0, 1), "class_weight": "balanced"}.items():  # fmt: skip
-        assert not paper.replace(**{name: value}).paper
-    assert not paper_mode(Recipe("alr")).replace(share="cell").paper
+        assert not paper.replace(**{name: value}).is_paper_fit
+    assert not paper_mode(Recipe("alr")).replace(share="cell").is_paper_fit
     assert paper_mode(Recipe("alr", bounds=(0, 1))) == paper_mode(Recipe("alr"))
 
 
 def test_paper_mode_where_nothing_is_fitted_and_where_it_cannot_be():
-    assert not Recipe("anje").paper
+    assert not Recipe("anje").is_paper_fit
     assert paper_mode(Recipe("anje")) == Recipe("anje", unseen="m-estimate")
     with pytest.raises(RecipeError, match=r"solver='lbfgsb' .*scale='diagonal-adaptive'"):
         paper_mode(Recipe("lr", scale="diagonal-adaptive"))
@@ -259,7 +259,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("changes", "message"), BAD, ids=lambda value: str(value)[:40])
-def test_every_bad_value_says_what_was_expected(changes, message):
+def test_invalid_value_error_names_the_expected_value(changes, message):
     with pytest.raises(RecipeError, match=message):
         Recipe(**{"family": "lr", **changes})
 

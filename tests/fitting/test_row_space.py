@@ -41,14 +41,24 @@ def test_they_have_the_losses_and_slopes_of_fits_to_cells(family, order, center,
     of = request(recipe)
     assert alpha_folds.uses_gram_matrix(recipe, of.prepared.encoded)
     alpha = np.array([0.3, 2.0, 0.7][: order if family == "hlr" else 1])
-    by_cells = [alpha_folds._fold(made, made.fit.w0) for made in alpha_folds._folds(of, False)]
-    by_rows = list(alpha_folds._to_tune(of))
+    by_cells = [alpha_folds._alpha_fold(made, made.fit.w0) for made in alpha_folds._folds(of, False)]
+    by_rows = list(alpha_folds._alpha_folds(of))
     assert [type(fold) for fold in by_rows] == [alpha_tuned.RowFold] * 3
     for cells, rows in zip(by_cells, by_rows, strict=True):
-        expected, found = cells.evaluate(alpha, True, NEVER), rows.evaluate(alpha, True, NEVER)
-        np.testing.assert_allclose(found[0], expected[0], atol=2e-5)
-        np.testing.assert_allclose(found[1], expected[1], atol=2e-2 * np.abs(expected[1]).max())
+        np.testing.assert_allclose(rows.evaluate(alpha, NEVER)[0], cells.evaluate(alpha, NEVER)[0], atol=2e-5)
+        expected = cells.slopes()[0]
+        np.testing.assert_allclose(rows.slopes()[0], expected, atol=2e-2 * np.abs(expected).max())
         np.testing.assert_array_equal(rows.weights, cells.weights)
+
+
+def test_fits_recover_from_much_larger_alphas():
+    of = request(Recipe("hlr", order=2, alpha="auto", center="shares", discretize="smooth", missing="level"))
+    again, fresh = next(alpha_folds._alpha_folds(of)), next(alpha_folds._alpha_folds(of))
+    again.evaluate(np.array([1e5, 1e5]), NEVER)
+    losses, passes = again.evaluate(np.array([1e-3, 1e-3]), NEVER)
+    expected, fresh_passes = fresh.evaluate(np.array([1e-3, 1e-3]), NEVER)
+    np.testing.assert_allclose(losses, expected, atol=0.05)
+    assert passes < 2.0 * fresh_passes
 
 
 def test_a_fit_begins_at_the_minimum_that_they_have_found():
@@ -60,7 +70,7 @@ def test_a_fit_begins_at_the_minimum_that_they_have_found():
     assert objective.criterion(objective.value_grad(objective.center)) > 1e-2
 
 
-def test_what_is_chosen_is_what_cells_choose(monkeypatch):
+def test_gram_folds_choose_the_alphas_of_cell_folds(monkeypatch):
     data = alrviz.load_demo("tic-tac-toe", 150)
     found = []
     for cheaper in (np.inf, 0.0):

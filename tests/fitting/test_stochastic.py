@@ -58,9 +58,9 @@ def naive_pull(objective, places, owner, order):
 @pytest.mark.parametrize("loss", ["nll", "mse"])
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
 @pytest.mark.parametrize(("family", "params"), METRICS)
-def test_both_methods_are_their_naive_selves(family, params, alpha, loss):
+def test_sgd_and_adagrad_match_naive_implementation(family, params, alpha, loss):
     objective, w0 = make(family, params, alpha=alpha, objective=loss)
-    single = objective.single()
+    single = objective.single_rows()
     places, owner = naive_parts(objective)
     assert [len(p) for p in places] == [4] * len(places) or params.get("missing")
     order = np.random.default_rng(0).permutation(single.visit_order)[:80]
@@ -96,7 +96,7 @@ def test_a_row_of_weight_three_is_three_rows_and_one_of_none_is_none():
     ends = []
     for rows in (encoded, repeated):
         objective, w0 = prepared_objective(rows, "lr", order=2, alpha=0.5)
-        single = objective.single()
+        single = objective.single_rows()
         kept = np.argsort(single.visit_order, kind="stable")
         assert len(kept) == encoded.weights.sum()
         assert set(single.weights[single.visit_order]) == {1.0}
@@ -107,14 +107,14 @@ def test_a_row_of_weight_three_is_three_rows_and_one_of_none_is_none():
         ends.append(objective.value_grad(w.reshape(w0.shape)).objective)
     assert ends[0] == pytest.approx(ends[1], rel=0.02)  # merged rows stand in another order
     encoded.weights[:] = np.random.default_rng(0).uniform(0.1, 2.9, 40)
-    single = prepared_objective(encoded, "lr")[0].single()
+    single = prepared_objective(encoded, "lr")[0].single_rows()
     assert single.weights[single.visit_order].sum() == pytest.approx(encoded.weights.sum())
 
 
 def test_huge_weights_do_not_make_a_pass_endless():
     encoded = table(50)
     encoded.weights[:] = 1e9
-    single = prepared_objective(encoded, "lr")[0].single()
+    single = prepared_objective(encoded, "lr")[0].single_rows()
     assert len(single.visit_order) <= 2_000_000
     assert single.weights[single.visit_order].sum() == pytest.approx(50e9)
 
@@ -262,7 +262,7 @@ def test_a_solver_of_single_rows_needs_probabilities():
         Recipe("lr", solver="sgd", objective="hinge")
 
 
-def test_a_pulled_token_ends_a_pass():
+def test_stop_token_ends_a_pass():
     objective, w0 = make()
     solver = Stochastic("sgd")
     state = next(islice(states(solver, objective, w0), 40, None))

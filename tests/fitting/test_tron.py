@@ -18,7 +18,7 @@ from alrviz.fitting.solvers.tron import (
     CurvaturePairs,
     LBFGSStart,
     Region,
-    _damped,
+    _damp_diagonal,
     newton_step,
 )
 from alrviz.passes.aligned_buffers import BufferPool
@@ -115,7 +115,7 @@ def test_the_metric_is_milder_than_the_diagonal_where_rows_and_penalty_meet(alph
         unit = objective.parameterisation.scale if penalty == "phi" else np.ones_like(diagonal)
         pulled = np.divide(diagonal, unit**2, out=np.zeros_like(diagonal), where=unit != 0)
         expected = unit**2 * pulled / np.sqrt(1 + 2 * alpha * pulled / DAMPING)
-        np.testing.assert_allclose(_damped(diagonal.copy(), objective), expected, rtol=1e-12)
+        np.testing.assert_allclose(_damp_diagonal(diagonal.copy(), objective), expected, rtol=1e-12)
         assert (expected[unit != 0] < diagonal[unit != 0]).all() == (alpha > 0)
 
 
@@ -227,7 +227,7 @@ def test_a_start_at_the_optimum_stalls():
     assert second.point is first.point
 
 
-def test_a_pulled_token_ends_the_inner_loop(monkeypatch):
+def test_stop_token_ends_the_inner_loop(monkeypatch):
     objective, w0 = make()
     objective.stop = token = StopToken()
     state = next(islice(states(Tron(memory=0), objective, w0), 2, None))

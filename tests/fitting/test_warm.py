@@ -22,7 +22,7 @@ from alrviz.models import linear
 from alrviz.models.averages import AverageModel
 from alrviz.models.networks import count_network
 from alrviz.models.streamed import count_stream
-from alrviz.models.structures import naive
+from alrviz.models.structures import naive_structure
 from alrviz.passes import density as density_passes
 from alrviz.passes.aligned_buffers import VECTOR_WIDTHS
 from alrviz.passes.stream import single_table
@@ -86,7 +86,7 @@ def test_after_warm_no_kernel_is_compiled(many, slots, dtype, ready, monkeypatch
 def test_after_warm_no_kernel_of_averages_is_compiled(n_classes, dtype, ready):
     encoded = table(60, (3, 2, 4), n_classes, dtype=dtype)
     tables = [counted(encoded, n) for n in (1, 2)]
-    network = count_network(naive(3), tables[0], encoded.codes, encoded.y, encoded.weights).model()
+    network = count_network(naive_structure(3), tables[0], encoded.codes, encoded.y, encoded.weights).model()
     model = AverageModel(*tables, network)
     model.scores(encoded.codes)
     model.networks(encoded.codes)
@@ -122,7 +122,7 @@ def test_after_warm_no_kernel_of_densities_is_compiled(mode, n_classes, votes, r
     assert signatures() == ready
 
 
-def test_what_may_only_be_read_is_not_compiled_for(ready):
+def test_read_only_arrays_are_copied_before_compiled_calls(ready):
     """Arrays out of a memory map, as joblib makes of a model's."""
     encoded = table(60, (3, 2, 4))
     model = drain(run_of(encoded, order=2, max_iter=2)).model
@@ -138,7 +138,7 @@ def test_codes_and_keys_are_made_ready_by_the_width_of_each(monkeypatch):
     asked = []
     monkeypatch.setattr(run_module, "warm_covers", lambda wide: asked.append(("codes", wide)) or 1.0)
     monkeypatch.setattr(warm_module, "warm_passes", lambda n, wide, loss, _: asked.append((loss.name, wide)) or 2.0)
-    monkeypatch.setattr(warm_module, "warm_single", lambda wide: asked.append(("single", wide)) or 4.0)
+    monkeypatch.setattr(warm_module, "warm_single", lambda wide: asked.append(("single_rows", wide)) or 4.0)
     wide_codes = drain(run_of(table(60, (3, 2), dtype=np.uint32), order=1, max_iter=1, objective="hinge"))
     assert asked == [("codes", True), ("hinge", False)]
     assert wide_codes.compile_seconds == 3.0
@@ -146,5 +146,5 @@ def test_codes_and_keys_are_made_ready_by_the_width_of_each(monkeypatch):
     many = table(70_000, (300, 300), 3, dtype=np.uint16)
     many.codes[:] = np.divmod(np.arange(70_000), 300)
     wide_keys = drain(run_of(many, order=2, max_iter=0, solver="sgd"))
-    assert asked == [("codes", False), ("nll", True), ("single", True)]
+    assert asked == [("codes", False), ("nll", True), ("single_rows", True)]
     assert wide_keys.compile_seconds == 7.0

@@ -46,7 +46,7 @@ def test_cells_grow_from_kept_parts(strong):
     assert 0 < len(want) < space.n_cells
 
 
-def test_to_keep_all_cells_is_alr():
+def test_keeping_all_cells_equals_alr():
     data = alrviz.load_demo("tic-tac-toe")
     losses = []
     for family, more in (
@@ -72,11 +72,11 @@ def test_over_passes_cells_and_scores_are_those_in_memory(tmp_path, params):
     for one, other in zip(of_stream, of_whole, strict=True):
         np.testing.assert_array_equal(one.tuples, other.tuples)
         np.testing.assert_array_equal(one.codes, other.codes)
-        np.testing.assert_array_equal(one.kept, other.kept)
+        np.testing.assert_array_equal(one.kept_indices, other.kept_indices)
         np.testing.assert_allclose(one.scores, other.scores, rtol=1e-12, atol=1e-15)
     run = alrviz.Run(stream, alrviz.Recipe("hsalr", **params))
     run.advance()
-    assert run.estimate.cells_seen == len(of_whole[-1].kept)
+    assert run.estimate.cells_seen == len(of_whole[-1].kept_indices)
 
 
 def test_of_exclusive_or_its_four_cells_are_kept_and_what_is_not_kept_adds_nothing(tmp_path):
@@ -123,6 +123,6 @@ def test_of_columns_of_many_levels_the_cells_that_tell_are_found_in_little_memor
         ({"unit": "row"}, "unit='row' is not known; expected one of 'tuple', 'cell'"),
     ],
 )
-def test_what_does_not_go_with_cells_is_refused(params, message):
+def test_settings_incompatible_with_cell_selection_raise(params, message):
     with pytest.raises(RecipeError, match=message):
         alrviz.Recipe("hsalr", **{"unit": "cell", **params})

@@ -28,7 +28,7 @@ def test_direct_counts_equal_those_of_a_cover(tuples, lacking, n_jobs, monkeypat
     weights = np.tile([1.0, 2.0, 0.0, 1.0], 20)
     prepared = TrainingData(encoded(weights, lacking), None, n_jobs=n_jobs)
     direct = prepared.tables(tuples, 1.0)
-    covered = prepared.covered(tuples)
+    covered = prepared.covered_rows(tuples)
     told = count_tables(covered.rows, covered.cover, 1.0)
     for name in ("seen_cells", "counts", "class_counts", "tuple_counts", "cards"):
         assert np.array_equal(getattr(direct, name), getattr(told, name)), name
@@ -38,7 +38,7 @@ def test_direct_counts_equal_those_of_a_cover(tuples, lacking, n_jobs, monkeypat
 
 def test_tuples_of_many_levels_are_sorted_one_by_one():
     prepared = TrainingData(encoded(np.ones(20), False, levels=500), None, n_jobs=1)
-    direct, covered = prepared.tables(2, 1.0), prepared.covered(2)
+    direct, covered = prepared.tables(2, 1.0), prepared.covered_rows(2)
     assert np.array_equal(direct.counts, count_tables(covered.rows, covered.cover, 1.0).counts)
 
 

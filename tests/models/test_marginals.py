@@ -10,7 +10,7 @@ from alrviz.models import marginals, networks
 from alrviz.models.conditional import ConditionalTables
 from alrviz.models.marginals import Parts
 from alrviz.models.networks import count_network
-from alrviz.models.structures import Structure, naive
+from alrviz.models.structures import Structure, naive_structure
 from tests.fitting.tables import counted, table
 from tests.oracles.networks import naive_marginal
 
@@ -56,7 +56,7 @@ def test_scores_are_sums_over_all_completions(structure, rows):
 
 
 def test_rows_without_gaps_and_naive_bayes_are_scored_as_ever():
-    for structure, gaps in ((TREES["forest"], 0.0), (naive(6), 0.4)):
+    for structure, gaps in ((TREES["forest"], 0.0), (naive_structure(6), 0.4)):
         model = network(structure)
         codes = rows_with_gaps(model, gaps=gaps)
         np.testing.assert_array_equal(model.scores(codes), replace(model, sums_missing=False).scores(codes))
@@ -77,7 +77,7 @@ def test_missing_leaves_drop_out_and_others_do_not():
     np.testing.assert_array_equal(model.scores(codes), np.tile(model.bias, (120, 1)))
 
 
-def test_alike_parts_are_computed_once():
+def test_equal_parts_are_computed_once():
     model = network(TREES["forest"])
     codes = rows_with_gaps(model, gaps=0.0)
     codes[0] = LEVELS[0]
@@ -122,7 +122,7 @@ def test_a_long_chain_is_summed_as_a_hidden_markov_model_is():
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_work_in_pieces_gives_the_same(monkeypatch):
+def test_chunked_work_gives_the_same_result(monkeypatch):
     model = network(TREES["forest"])
     codes, residual = rows_with_gaps(model), np.random.default_rng(0).normal(size=(120, model.n_classes))
     parts = Parts.from_rows(model.tree, codes)

@@ -11,12 +11,12 @@ from alrviz.models.averages import AverageModel
 from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.models.networks import count_network, select_network
 from alrviz.models.parameterisation import anje_phi
-from alrviz.models.structures import Structure, class_information, kdb, naive
+from alrviz.models.structures import Structure, class_information, kdb_structure, naive_structure
 from tests.fitting.tables import counted, kernel_codes, table
 from tests.oracles.networks import naive_average, naive_network
 
 STRUCTURES = {
-    "naive": naive(4),
+    "naive": naive_structure(4),
     "tree": Structure(((), (0,), (0,), (2,)), (0, 1, 2, 3)),
     "two parents": Structure(((2,), (0, 2), (), (1, 0)), (2, 0, 1, 3)),
 }
@@ -58,20 +58,20 @@ def test_averages_equal_the_formulas(n, weights, m, together, monkeypatch):
     model, codes = average(encoded, n, m), new_rows(encoded)
     given = encoded.codes.tolist(), encoded.levels.tolist(), encoded.y.tolist(), encoded.weights.tolist(), 3, m
     expected = [naive_average(*given, n, row) for row in codes.T.tolist()]
-    for mean, scores, fallback in zip(expected, model.scores(codes), model.naive.scores(codes), strict=True):
+    for mean, scores, fallback in zip(expected, model.scores(codes), model.naive_bayes.scores(codes), strict=True):
         np.testing.assert_allclose(scores, fallback if mean is None else mean, rtol=1e-11)
     assert any(mean is None for mean in expected) or n == 1
 
 
 def average(encoded, n, m=1.0):
-    return AverageModel(counted(encoded, n, m), counted(encoded, n + 1, m), network(encoded, naive(4), m))
+    return AverageModel(counted(encoded, n, m), counted(encoded, n + 1, m), network(encoded, naive_structure(4), m))
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
 def test_many_rows_are_scored_parent_by_parent(dtype, monkeypatch):
     """In pieces of rows and of tables, of a parent with cells that are hashed, with rows that share no cell."""
     encoded = table(300, (3, 40, 2, 50, 3), 7, dtype=dtype, seed=9)
-    model = AverageModel(counted(encoded, 2), counted(encoded, 3), network(encoded, naive(5)))
+    model = AverageModel(counted(encoded, 2), counted(encoded, 3), network(encoded, naive_structure(5)))
     codes = np.random.default_rng(0).integers(0, encoded.levels[:, None] + 1, (5, 3000)).astype(dtype)
     groups = averages._ColumnGroups.from_codes(codes, encoded.levels)
     assert not model._is_faster_by_parent(10, groups)
@@ -93,7 +93,9 @@ def test_many_rows_are_scored_parent_by_parent(dtype, monkeypatch):
 
 def test_products_of_many_small_shares_do_not_vanish():
     encoded = table(40, (3, *(200,) * 100), 2, seed=5)
-    model = AverageModel(counted(encoded, 1, 0.01), counted(encoded, 2, 0.01), network(encoded, naive(101), 0.01))
+    model = AverageModel(
+        counted(encoded, 1, 0.01), counted(encoded, 2, 0.01), network(encoded, naive_structure(101), 0.01)
+    )
     scores = model.scores(new_rows(encoded))
     assert np.isfinite(scores).all()
     assert scores.min() < -750  # beyond what a float64 holds as a product
@@ -104,7 +106,7 @@ def test_naive_bayes_is_kdb_without_parents_and_anje_of_order_one():
     tables, codes = counted(encoded, 1), new_rows(encoded)
     codes = np.where(codes < encoded.levels[:, None], codes, 0).astype(np.uint16)
     anje = LinearModel(tables.space, tables.seen_cells, anje_phi(tables)[:-1], tables.log_pi).scores(codes)
-    for structure in (naive(4), kdb(np.arange(4.0), np.ones((4, 4)), 0)):
+    for structure in (naive_structure(4), kdb_structure(np.arange(4.0), np.ones((4, 4)), 0)):
         np.testing.assert_allclose(network(encoded, structure).scores(codes), anje, rtol=1e-12)
 
 
@@ -174,16 +176,16 @@ def test_selective_kdb_leaves_noise_out():
     encoded.y[:] = rng.integers(0, 2, 400)
     encoded.codes[1] = np.where(rng.random(400) < 0.1, 1 - encoded.y, encoded.y)
     encoded.codes[2:] = rng.integers(0, 4, (3, 400))
-    structure = kdb(class_information(counted(encoded, 1)), np.zeros((5, 5)), 1)
+    structure = kdb_structure(class_information(counted(encoded, 1)), np.zeros((5, 5)), 1)
     data = (structure, counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
     counts, rmse = select_network(*data)
     assert counts.structure.order == (1,)
     assert (select_network(*data, n_jobs=2)[1] == rmse).all()
 
 
-def test_where_no_column_helps_the_class_shares_are_left():
+def test_uninformative_columns_leave_the_class_shares():
     encoded = table(30, (1, 1, 1), 2, seed=0)
-    counts, _ = select_network(naive(3), counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
+    counts, _ = select_network(naive_structure(3), counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
     assert counts.structure.order == ()
     model = counts.model()
     np.testing.assert_array_equal(model.scores(encoded.codes), np.tile(model.bias, (30, 1)))

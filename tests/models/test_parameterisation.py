@@ -104,7 +104,7 @@ def test_pull_is_the_transpose_of_phi(tables, family, share):
     for place in {0, of.shape[0] // 2, of.shape[0] - 1}:
         unit = np.zeros(of.shape)
         unit[place, 0] = 1.0
-        assert np.sqrt((of.phi(unit) ** 2).sum()) == pytest.approx(abs(of.norms[place, 0]), rel=1e-12)
+        assert np.sqrt((of.phi(unit) ** 2).sum()) == pytest.approx(abs(of.scale_norms[place, 0]), rel=1e-12)
 
 
 @pytest.mark.parametrize("share", SHARES)

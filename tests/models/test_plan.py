@@ -35,7 +35,7 @@ def check(plan, space):
         assert len(set(block.columns.tolist())) == len(block.columns)
         assert set(space.tuples[block.tuples].ravel().tolist()) <= set(block.columns.tolist())
         assert (block.columns.dtype, block.tuples.dtype) == (np.int32, np.int64)
-        inside = [block.direct, *(inner.tuples for inner in block.inner)]
+        inside = [block.direct_tuples, *(inner.tuples for inner in block.inner)]
         assert sorted(np.concatenate(inside).tolist()) == sorted(block.tuples.tolist())
         for inner in block.inner:
             assert set(inner.columns.tolist()) <= set(block.columns.tolist())
@@ -73,7 +73,7 @@ def test_a_plan_is_a_cover_no_dearer_than_single_tuples_and_the_same_again(of):
 
 
 @given(drawn())
-def test_on_rows_that_are_all_looked_at_the_sizes_are_exact(of):
+def test_sizes_are_exact_when_all_rows_are_sampled(of):
     encoded, order = of
     if encoded.n_rows:
         found = covered(encoded, order).cover
@@ -114,7 +114,7 @@ def test_a_copy_of_a_column_is_looked_up_with_it():
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_what_a_sample_of_rows_says_of_all_is_near(order):
+def test_sizes_extrapolated_from_a_sample_are_close(order):
     encoded = table(12 * SAMPLE_ROWS, (6, 9, 5, 12, 7, 30), 2, gaps=0.01)
     found = covered(encoded, order).cover
     check(found.plan, found.index.space)
@@ -157,7 +157,7 @@ def test_planning_hears_a_stop_before_every_block():
     encoded = table(500, (20, 30, 20, 25), 2)
     space, codes = CellSpace(encoded.levels, 2), kernel_codes(encoded)
     blocks = [
-        len(module._greedy(codes.astype(np.int32), space, 500, worth, module.NEVER).plan.blocks)
+        len(module._greedy_plan(codes.astype(np.int32), space, 500, worth, module.NEVER).plan.blocks)
         for worth in module._TUPLE_VALUES
     ]
 

@@ -115,7 +115,7 @@ def test_merging_changes_nothing_that_is_summed(recipe, order):
     found = []
     for merge in (False, True):
         prepared = TrainingData(train, held, None, 1, merge)
-        of, tables = prepared.covered(order), prepared.tables(order, 1.0)
+        of, tables = prepared.covered_rows(order), prepared.tables(order, 1.0)
         fit = assemble(of.rows, of.cover, tables, recipe.params, train.classes)
         w = fit.w0 + np.random.default_rng(0).normal(size=fit.w0.shape)
         point = fit.objective.value_grad(w)

@@ -10,10 +10,10 @@ from alrviz.models.structures import (
     Structure,
     class_information,
     conditional_information,
-    kdb,
-    naive,
+    kdb_structure,
+    naive_structure,
     structure_of_parents,
-    tan,
+    tan_structure,
 )
 from tests.fitting.tables import counted, table
 from tests.oracles.networks import best_tree, naive_class_information, naive_conditional_information
@@ -59,7 +59,7 @@ def test_where_values_are_missing_only_rows_that_have_them_count():
 def test_tan_is_the_best_of_all_trees(a, seed):
     information = np.random.default_rng(seed).integers(0, 4, (a, a)) / 4.0  # with ties
     information = np.triu(information, 1) + np.triu(information, 1).T
-    structure = tan(information)
+    structure = tan_structure(information)
     assert [len(own) for own in structure.parents] == [0] + [1] * (a - 1)
     assert sum(information[j, own[0]] for j, own in enumerate(structure.parents) if own) == best_tree(information)
     _check_order(structure)
@@ -69,16 +69,16 @@ def test_kdb_by_hand():
     """Columns by falling information on the class: 2, 0, 3, 1; each takes the two closest before it."""
     of_class = np.array([0.5, 0.1, 0.9, 0.3])
     between = np.array([[0, 4, 1, 2], [4, 0, 3, 3], [1, 3, 0, 5], [2, 3, 5, 0]], float)
-    two = kdb(of_class, between, 2)
+    two = kdb_structure(of_class, between, 2)
     assert two == Structure(parents=((2,), (0, 2), (), (2, 0)), order=(2, 0, 3, 1))  # 1: of 2 and 3 the first
-    assert kdb(of_class, between, 1).parents == ((2,), (0,), (), (2,))
-    assert kdb(of_class, between, 0).parents == naive(4).parents
+    assert kdb_structure(of_class, between, 1).parents == ((2,), (0,), (), (2,))
+    assert kdb_structure(of_class, between, 0).parents == naive_structure(4).parents
     assert two.cut(1, 3) == Structure(((2,), (0,), (), (2,)), (2, 0, 3))
     _check_order(two)
 
 
 def test_columns_of_equal_information_keep_their_order():
-    assert kdb(np.zeros(3), np.zeros((3, 3)), 1) == Structure(((), (0,), (0,)), (0, 1, 2))
+    assert kdb_structure(np.zeros(3), np.zeros((3, 3)), 1) == Structure(((), (0,), (0,)), (0, 1, 2))
 
 
 def test_given_parents():
@@ -87,7 +87,7 @@ def test_given_parents():
     _check_order(structure)
 
 
-def test_a_structure_that_is_none_says_why():
+def test_invalid_structure_raises():
     names = ["wet", "rain"]
     with pytest.raises(RecipeError, match=r"structure names 'rian', which is no column; .*did you mean 'rain'"):
         structure_of_parents({"wet": "rian"}, names)

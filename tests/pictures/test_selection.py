@@ -34,8 +34,8 @@ def test_lines_lead_from_kept_tuples_to_kept_parts(search):
     ends = [*zip(edges["x0"], edges["y0"], strict=True), *zip(edges["x1"], edges["y1"], strict=True)]
     assert set(ends) <= nodes
     first, second = search.levels
-    parts = {(c,) for (c,) in first.chosen}
-    assert len(edges["x0"]) == sum(((a,) in parts) + ((b,) in parts) for a, b in second.chosen)
+    parts = {(c,) for (c,) in first.kept_tuples}
+    assert len(edges["x0"]) == sum(((a,) in parts) + ((b,) in parts) for a, b in second.kept_tuples)
 
 
 @pytest.mark.parametrize("size", [(300, 300), (620, 270), (1400, 700)])
@@ -52,7 +52,9 @@ def test_the_line_stands_where_tuples_are_kept_up_to(search):
     picture = selection.ranks(search, "hsalr", 2, 0.25)
     for line, level in zip(picture["lines"], search.levels, strict=True):
         assert (np.diff(line["y"]) <= 0).all()
-        assert (line["x"] < 0.25).sum() == len(level.kept) or abs((line["x"] < 0.25).sum() - len(level.kept)) == 1
+        assert (line["x"] < 0.25).sum() == len(level.kept_indices) or abs(
+            (line["x"] < 0.25).sum() - len(level.kept_indices)
+        ) == 1
     assert picture.parts["t"] == {"location": 0.25}
 
 

@@ -76,10 +76,10 @@ def test_one_thread_while_any_task_is_computed_and_as_before_afterwards(monkeypa
         (KeyError(1), True),
     ],
 )
-def test_what_follows_from_recipe_and_table_lasts_and_the_rest_passes(error, passing, monkeypatch):
+def test_failures_of_recipe_and_table_are_final_others_temporary(error, passing, monkeypatch):
     monkeypatch.setattr(compute_task, "COMPUTE", {"fold": raising(error)})
     found = compute_task.compute(small().tasks[0], None)
-    assert (found.failed, found.passing) == (True, passing)
+    assert (found.failed, found.is_temporary) == (True, passing)
 
 
 ONE = [Recipe("lr", order=1, alpha=1.0)]
@@ -101,7 +101,7 @@ def test_a_stop_ends_the_cell_under_way(made):
     with pytest.raises(Stopped):
         compute_task.COMPUTE[task.kind](task, table, stop)
     found = compute_task.compute(task, table, stop)
-    assert (found.failed, found.passing) == (True, True)
+    assert (found.failed, found.is_temporary) == (True, True)
 
 
 def test_the_seconds_of_a_path_are_its_solvers(monkeypatch):

@@ -56,7 +56,7 @@ def test_a_place_holds_what_the_model_says_there():
     model = LogisticRegression().fit(X, y)
     maps = list(decision_map(model, X, y))
     assert [surface.values.shape for surface in maps] == [(20, 20, 2), (60, 60, 2), (140, 140, 2)]
-    assert [surface.fine for surface in maps] == [False, False, True]
+    assert [surface.is_last for surface in maps] == [False, False, True]
     for surface in maps:
         u = surface.across.centres(surface.values.shape[1])
         v = surface.up.centres(surface.values.shape[0])
@@ -302,7 +302,7 @@ def test_errors_name_what_is_valid(mixed, model, options, message):
 
 
 @pytest.mark.parametrize("model", [object(), LogisticRegression(), LinearDiscriminantAnalysis])
-def test_what_is_no_fitted_classifier_cannot_be_mapped(model):
+def test_unfitted_classifier_cannot_be_mapped(model):
     with pytest.raises(TableError, match="expected a fitted classifier"):
         list(decision_map(model, [[0.0, 1.0], [1.0, 0.0]]))
 

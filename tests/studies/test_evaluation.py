@@ -50,7 +50,7 @@ def test_a_two_by_two_table_by_hand(small):
     assert found[["tp", "fp", "fn", "tn"]].tolist() == [2, 2, 1, 5]
     rates = ["sensitivity", "specificity", "ppv", "npv", "accuracy", "positive", "lift"]
     np.testing.assert_allclose(found[rates].astype(float), [2 / 3, 5 / 7, 2 / 4, 5 / 6, 7 / 10, 4 / 10, (2 / 4) / 0.3])
-    assert small.interest == "yes", "the rarer one"
+    assert small.class_of_interest == "yes", "the rarer one"
     decided = small.decided(0.5)
     assert decided.confusion().to_numpy().tolist() == [[5, 2], [1, 2]]
     assert decided.confusion("true").loc["yes", "yes"] == pytest.approx(2 / 3)
@@ -246,7 +246,7 @@ def test_one_class_alone_has_figures_and_no_curves():
     found = of([0.2, 0.6], ["no", "no"])
     assert found.summary()[["error", "shares_error", "shares_log_loss"]].tolist() == [0.5, 0.0, 0.0]
     assert np.isnan(found.summary().auc)
-    assert found.interest == "no"
+    assert found.class_of_interest == "no"
     with pytest.raises(TableError, match="no row is of this class"):
         found.at(label="yes", sensitivity=0.5)
     assert np.isnan(found.at(label="yes").sensitivity)
@@ -352,7 +352,7 @@ def test_a_run_over_batches_is_judged_on_some_of_its_held_out_rows(tmp_path, mon
     assert alrviz.evaluate(unheld).what.startswith("training rows")
 
 
-def test_what_cannot_be_judged_is_refused_with_the_reason():
+def test_unevaluable_input_raises_with_the_reason():
     with pytest.raises(TableError, match="probabilities of 2 rows are NaN"):
         of([0.3, np.nan, np.nan], ["yes", "no", "no"])
     with pytest.raises(TableError, match="two classes are called '1'"):

@@ -8,7 +8,7 @@ from alrviz.data.read import read_table
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core import learning_curve_task
-from alrviz.studies.core.learning_curve_task import ETAS, _means
+from alrviz.studies.core.learning_curve_task import ETAS, _window_means
 from alrviz.studies.protocols.learning_curve import learning_curve
 
 
@@ -18,7 +18,7 @@ def row_by_row(family, order, solver="sgd"):
 
 def test_points_are_means_over_the_last_rows_by_hand():
     values = np.arange(1.0, 11.0)
-    assert _means(values, np.array([1, 4, 10]), np.array([1, 3, 3])).tolist() == [1.0, 3.0, 9.0]
+    assert _window_means(values, np.array([1, 4, 10]), np.array([1, 3, 3])).tolist() == [1.0, 3.0, 9.0]
 
 
 def test_on_parity_the_orders_cross():
@@ -83,12 +83,12 @@ def test_theta_known_beforehand_is_an_advantage():
         (Recipe("alr", solver="sgd", alpha=0.0, scale="theta-gamma"), "expected scale='theta'"),
     ],
 )
-def test_what_cannot_learn_row_by_row(recipe, complaint):
+def test_recipes_that_cannot_learn_row_by_row_raise(recipe, complaint):
     with pytest.raises(RecipeError, match=complaint):
         learning_curve(load_demo("xor", 50), [recipe])
 
 
-def test_other_values_that_are_none():
+def test_invalid_option_values_raise():
     with pytest.raises(RecipeError, match="'single-pass', 'two-pass'"):
         learning_curve(load_demo("xor", 50), [Recipe("anje")], theta="three")
     with pytest.raises(RecipeError, match="whole numbers from 1"):

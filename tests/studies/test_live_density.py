@@ -27,7 +27,7 @@ def fitted(gaussians):
 def test_drawn_rows_end_where_a_run_of_the_same_rows_ends(gaussians, fitted):
     lives = list(follow(gaussians.X, gaussians.y, fitted.recipe))
     assert len(lives) > 2
-    assert [live.settled for live in lives] == [False] * (len(lives) - 1) + [True]
+    assert [live.is_finished for live in lives] == [False] * (len(lives) - 1) + [True]
     assert lives[-1].nll == pytest.approx(fitted.trace[-1].nll / 160, rel=1e-4)
     assert lives[-1].nll < lives[0].nll - 0.1
 
@@ -52,7 +52,7 @@ def test_a_new_class_starts_afresh(gaussians, fitted):
 
 def test_fixed_bandwidths_are_answered_once(gaussians):
     lives = list(follow(gaussians.X, gaussians.y, alrviz.Recipe("dlr", bandwidth="silverman")))
-    assert [live.settled for live in lives] == [True]
+    assert [live.is_finished for live in lives] == [True]
 
 
 def test_weights_follow_bandwidths_that_are_dragged(fitted):
@@ -91,7 +91,7 @@ def test_bandwidths_can_be_dragged_after_stop(gaussians):
     assert np.isfinite(at_bandwidths(run, run.model.log_h + 0.1, run.model.w).nll)
 
 
-def test_what_is_stopped_is_not_answered(gaussians, fitted):
+def test_stopped_fit_returns_nothing(gaussians, fitted):
     token = StopToken()
     token.stop()
     with pytest.raises(Stopped):

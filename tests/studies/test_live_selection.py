@@ -23,8 +23,8 @@ def test_it_keeps_the_tuples_that_a_fit_is_made_of(family, params, selection):
     recipe = alrviz.Recipe(family, order=2, keep=0.3, selection=selection, max_iter=1, **params)
     run = alrviz.Run(data, recipe)
     list(run.steps())
-    levels = [level.chosen for level in last(LiveSelection(data), recipe).levels]
-    assert levels == [level.chosen for level in run.levels]
+    levels = [level.kept_tuples for level in last(LiveSelection(data), recipe).levels]
+    assert levels == [level.kept_tuples for level in run.levels]
     members = tuple(map(tuple, run.model.space.members))
     if selection == "gain":  # beside their parts, which are in the model
         parts = levels[0] if family == "hsalr" else tuple((j,) for j in range(len(run.encoded.levels)))
@@ -33,7 +33,7 @@ def test_it_keeps_the_tuples_that_a_fit_is_made_of(family, params, selection):
         assert members == levels[-1]
 
 
-def test_another_share_follows_from_the_scores_there_are(monkeypatch):
+def test_changing_keep_reuses_scores(monkeypatch):
     data, live = alrviz.load_demo("twelve-bits", 600), LiveSelection(alrviz.load_demo("twelve-bits", 600))
     first = alrviz.Recipe("hsalr", order=3, keep=0.3)
     last(live, first)
@@ -42,21 +42,25 @@ def test_another_share_follows_from_the_scores_there_are(monkeypatch):
     monkeypatch.undo()
     anew = last(LiveSelection(data), first.replace(keep=0.5))
     for one, other in zip(mine.levels, anew.levels, strict=True):
-        assert one.chosen == other.chosen
+        assert one.kept_tuples == other.kept_tuples
         np.testing.assert_array_equal(one.scores, other.scores)
 
 
 def test_scores_come_before_all_are_there(monkeypatch):
     monkeypatch.setattr("alrviz.studies.protocols.live_selection.MIN_SECONDS_SHOWN", 0.0)
     seen = list(LiveSelection(alrviz.load_demo("led24", 300)).search(alrviz.Recipe("hsalr", order=2, keep=0.5)))
-    coming = [np.isnan(one.coming.scores).sum() for one in seen if one.coming is not None and len(one.levels) == 1]
+    coming = [
+        np.isnan(one.current_level.scores).sum()
+        for one in seen
+        if one.current_level is not None and len(one.levels) == 1
+    ]
     assert coming == sorted(coming, reverse=True)
     assert coming[0] > 0 == coming[-1]
 
 
-def test_what_tells_only_together_is_seen_by_the_gain_and_lost_from_below():
+def test_jointly_informative_columns_are_found_by_gain_only():
     found = last(LiveSelection(alrviz.load_demo("twelve-bits")), alrviz.Recipe("hsalr", order=2, keep=0.25))
-    (pair,) = np.flatnonzero(found.tells)
+    (pair,) = np.flatnonzero(found.is_significant)
     assert found.name(found.all_tuples()[pair]) == "bit_7 & bit_11"
     assert found.gains.argmax() == pair
     assert (6, 10) not in set(map(tuple, found.levels[-1].tuples.tolist()))
@@ -67,19 +71,19 @@ def test_a_column_of_one_level_tells_nothing_with_any_other():
     xor = alrviz.load_demo("xor", 400)
     data = alrviz.Dataset.from_arrays(xor.X.assign(same="a"), xor.y)
     found = last(LiveSelection(data), alrviz.Recipe("salr", order=2, keep=1.0))
-    assert [found.name(of) for of in found.all_tuples()[found.tells]] == ["bit_1 & bit_2"]
+    assert [found.name(of) for of in found.all_tuples()[found.is_significant]] == ["bit_1 & bit_2"]
 
 
-def test_more_tuples_than_can_follow_a_hand_are_looked_at_where_they_grow(monkeypatch):
+def test_too_many_tuples_are_scored_only_where_they_grow(monkeypatch):
     recipe = alrviz.Recipe("hsalr", order=2, keep=0.25)
     all_scored = last(LiveSelection(alrviz.load_demo("twelve-bits", 600)), recipe)
     monkeypatch.setattr("alrviz.studies.protocols.live_selection.MAX_SCORED", 20)
     found = last(LiveSelection(alrviz.load_demo("twelve-bits", 600)), recipe)
     assert found.mi is found.gains is None
-    assert found.levels[-1].chosen == all_scored.levels[-1].chosen
+    assert found.levels[-1].kept_tuples == all_scored.levels[-1].kept_tuples
 
 
-def test_it_ends_when_it_is_told_to():
+def test_stop_ends_it():
     stop = StopToken()
     stop.stop()
     with pytest.raises(Stopped):

@@ -59,7 +59,7 @@ def test_threads_of_a_worker_may_open_more_tables_than_it_keeps(empty, monkeypat
     assert failed == []
 
 
-def test_a_process_that_died_while_it_waited_is_not_taken_and_no_row_is_written_to_a_file(tmp_path, monkeypatch):
+def test_dead_idle_process_is_not_reused(tmp_path, monkeypatch):
     class Dead:
         def submit(self, *_):
             raise BrokenProcessPool("killed")
@@ -96,7 +96,7 @@ def test_a_cell_under_way_here_is_given_the_token(monkeypatch):
     given, stop = [], StopToken()
     monkeypatch.setattr(workers, "compute", lambda task, table, token: given.append(token))
     study = small(RECIPES[:1], rounds=1)
-    list(workers.computed(list(enumerate(study.tasks)), study.datasets, n_jobs=1, stop=stop))
+    list(workers.compute_tasks(list(enumerate(study.tasks)), study.datasets, n_jobs=1, stop=stop))
     assert given == [stop] * 2
 
 
@@ -106,7 +106,7 @@ def test_this_process_computes_until_another_has_done_a_task(monkeypatch):
     monkeypatch.setattr(workers, "compute", lambda task, table, token: here)
     monkeypatch.setattr(workers._Process, "compute", lambda self, task: shown.wait(60) and there)
     study, found = small(RECIPES[:1], rounds=10), []
-    for _, result in workers.computed(list(enumerate(study.tasks)), study.datasets, n_jobs=2, stop=StopToken()):
+    for _, result in workers.compute_tasks(list(enumerate(study.tasks)), study.datasets, n_jobs=2, stop=StopToken()):
         found.append(result)
         shown.set()
     assert found[0] is here
@@ -119,7 +119,7 @@ def test_shipments_without_their_content_are_small():
 
 
 @pytest.mark.parametrize("wrong", [{"n_jobs": 0}, {"n_jobs": True}, {"max_memory": -5}, {"max_memory": 0}])
-def test_what_is_no_number_of_workers_or_bytes_is_refused_at_once(wrong):
+def test_invalid_n_jobs_or_max_memory_raises(wrong):
     (name,) = wrong
     with pytest.raises(RecipeError, match=name):
         small(**wrong)

@@ -62,7 +62,7 @@ def test_the_map_comes_and_becomes_fine(table, model):
     assert view.busy
     settle(view)
     assert (view.across, view.up) == ("u", "v")
-    assert view.surface.fine
+    assert view.surface.is_last
     assert view.picture.pane.object.name.startswith("alrviz-map-")
     assert "2 other columns held at typical values" in view.words
     assert "120 rows shown" in view.words

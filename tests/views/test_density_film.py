@@ -25,7 +25,7 @@ def test_all_pictures_stand_at_the_step_shown(race):
     settle(film)
     last = race.runs[0].state.index
     assert film.player.head == film.path.head == film.ratios.scene.iteration == last
-    assert film.map.surface.fine
+    assert film.map.surface.is_last
     late = {ratio.column: ratio.bandwidth for ratio in film.ratios.scene.columns}
     film.player.scrub(0)
     settle(film)

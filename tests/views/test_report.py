@@ -251,7 +251,7 @@ def test_a_pair_of_columns_that_say_the_same_is_drawn_as_their_sum():
     drawn = re.search(r'<svg[^>]*aria-label="Effect of \(a[^"]*\) &amp; \(c[^"]*\)".*?</svg>', report_html(made))[0]
     tuples = next(own for own in made.ranking[made.ranking.order == 2].tuples if len(own) == 4)
     parts = effects.pure.row_effects(effects.encoded.codes, [effects.number_of(name) for name in tuples]).sum(axis=1)
-    k = list(effects.classes).index(made.evaluation.interest)
+    k = list(effects.classes).index(made.evaluation.class_of_interest)
     assert f"{2 * parts[:, k].max():.2f}" in drawn
 
 

@@ -52,10 +52,10 @@ def test_the_line_is_dragged_in_the_picture_and_by_the_slider(view):
     figure._trigger_event(Pan(figure, x=0.5))
     assert (view.keep, view.slider.value) == (50, 50)
     assert view.ranks.plot.parts["t"].location == 0.5
-    until(view, lambda: len(view.search.levels[0].kept) == 6)
+    until(view, lambda: len(view.search.levels[0].kept_indices) == 6)
     assert view.ranks.plot.figure is figure, "fed, not made anew"
     view.slider.value = 25
-    until(view, lambda: len(view.search.levels[0].kept) == 3)
+    until(view, lambda: len(view.search.levels[0].kept_indices) == 3)
     figure._trigger_event(Pan(figure, x=-3.0))
     assert view.keep == 1
 
@@ -66,7 +66,7 @@ def test_of_very_many_tuples_the_gains_are_drawn_when_the_hand_rests(view, monke
     before = len(source.data["x"])
     monkeypatch.setattr(module, "DRAG_PAUSE_SECONDS", 1e9)
     view.keep = 75
-    until(view, lambda: len(view.search.levels[0].kept) == 9)
+    until(view, lambda: len(view.search.levels[0].kept_indices) == 9)
     assert len(source.data["x"]) == before
     monkeypatch.setattr(module, "DRAG_PAUSE_SECONDS", 0.0)
     until(view, lambda: len(source.data["x"]) > before)

@@ -132,7 +132,7 @@ def test_trials_of_alphas_are_steps_between_iterations_0_and_1():
 def test_what_was_tried_for_an_order_is_played_before_the_first_iteration():
     race = ByHand(Recipe("hlr", order="auto", alpha="auto"))
     run = race.runs[0]
-    run.tried = [
+    run.trials = [
         {"order": 1, "alpha_1": 9.0, "log_loss": 0.4},
         {"order": 2, "alpha_1": 9.0, "alpha_2": 7.0, "log_loss": 0.5},
     ]

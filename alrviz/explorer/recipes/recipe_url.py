@@ -34,7 +34,7 @@ def read_recipes(
 def _recipe_text(recipe: Recipe) -> str:
     """Return family and changed parameters as text: "alr_o3_a0.01"."""
     parts = [recipe.family]
-    changes = recipe.changed
+    changes = recipe.changed_settings
     for name, param in recipe.settings.items():
         if param.key and name in changes and not isinstance(changes[name], dict):  # a link has no room for dicts
             parts.append(param.key + _value_text(changes[name]))
@@ -81,7 +81,7 @@ def _read_value(param: Param, text: str) -> Any:
         numbers = [float(part) for part in re.split("(?<=[0-9f])-", text)]
     except ValueError:
         return param.default
-    if any(map(math.isnan, numbers)) or (len(numbers) > 1 and not param.each):
+    if any(map(math.isnan, numbers)) or (len(numbers) > 1 and not param.per_order):
         return param.default
     if len(numbers) > 1:
         return tuple(number if number == math.inf else param.clamp(number) for number in numbers)

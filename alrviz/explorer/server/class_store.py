@@ -159,7 +159,7 @@ def restore(classes: Classes, open_store: Callable[[], Store]) -> None:
         store = open_store()
     except StoreError:  # logged when the store is opened; the server works without it
         return
-    for stored_run, owner in store.unended(KIND):
+    for stored_run, owner in store.unfinished_runs(KIND):
         lock = lock_of(store, stored_run.id)
         try:
             lock.acquire()

@@ -39,7 +39,7 @@ def estimate_orders(
         except (AlrvizError, MemoryError) as error:
             if stop.stopped:
                 raise
-            yield RecipeEstimate(f"n = {order}", recipe, refused=str(error) or "too large")
+            yield RecipeEstimate(f"n = {order}", recipe, refusal=str(error) or "too large")
 
 
 def costs_frame(fits: Sequence[RecipeEstimate], n_columns: int) -> pd.DataFrame:
@@ -53,7 +53,7 @@ def costs_frame(fits: Sequence[RecipeEstimate], n_columns: int) -> pd.DataFrame:
             "bytes": [fit.cost.bytes if fit.estimate else None for fit in fits],
             "seconds_per_pass": [fit.one_pass.seconds if fit.one_pass.passes else None for fit in fits],
             "seconds_to_fit": [fit.cost.seconds if fit.one_pass.passes else None for fit in fits],
-            "refused": [fit.refused for fit in fits],
+            "refused": [fit.refusal for fit in fits],
         }
     )
 
@@ -85,7 +85,7 @@ def _order_cells(order: int, n_tuples: int, fit: RecipeEstimate | None, is_estim
         is_timed = bool(fit.one_pass.passes)
         seconds = (fit.one_pass.seconds, float(f"{fit.cost.seconds:.1g}")) if is_timed else (None, None)
         cost_texts = [count_text(fit.cost.parameters), bytes_text(fit.cost.bytes), *map(seconds_text, seconds)]
-    refusal_html = f"<span class='bad'>refused</span>: {safe(fit.refused, 300)}"
-    verdict = refusal_html if fit.refused else "<span class='good'>yes</span>"
+    refusal_html = f"<span class='bad'>refused</span>: {safe(fit.refusal, 300)}"
+    verdict = refusal_html if fit.refusal else "<span class='good'>yes</span>"
     number_cells = map(_number_cell, (count_text(n_tuples) if n_tuples else "—", *cost_texts))
     return [str(order), *number_cells, f"<td style='padding-left:1.5em'>{verdict}</td>"]

@@ -31,7 +31,7 @@ MAX_CHEAP_SECONDS = 6.0  # a race estimated below them starts by itself: when a 
 
 def race_seconds(estimates: Sequence[RecipeEstimate]) -> float:
     """Return the seconds of a typical race, including the choice of alphas."""
-    return sum(racer.choosing.seconds + _TYPICAL_ITERATIONS * racer.one_pass.seconds for racer in estimates)
+    return sum(racer.choosing_cost.seconds + _TYPICAL_ITERATIONS * racer.one_pass.seconds for racer in estimates)
 
 
 def race_bytes(estimates: Sequence[RecipeEstimate]) -> int:
@@ -67,14 +67,14 @@ def prepare_racers(
         tell("preparing: compiling")
         if recipe.definition.counts_cells:
             compiler = compiler or CompileProcess(prepared.encoded.n_classes, recipe.params.get("objective", "nll"))
-            warm_covers(prepared.wide)
+            warm_covers(prepared.has_wide_codes)
             compiler.wait(stop)  # the estimate times a pass: it needs those kernels and an idle processor
         tell("preparing: estimating the cost")
         # The rows as encoded when the race starts; order="auto" is chosen later.
         estimate = estimate_fit(name, recipe, lambda _, rows=prepared: rows, stop=stop)  # type: ignore[misc]
         estimates.append(estimate)
         stop.check()
-        if not estimate.refused:
+        if not estimate.refusal:
             tell("preparing: compiling")
             likely = with_likely_order(recipe, prepared.encoded.n_columns)
             likely.definition.warm_for(likely, prepared, stop)
@@ -116,18 +116,18 @@ def passes_text(runs: Sequence[Run | RecordedRun]) -> str:
 
 def cost_html(estimates: Sequence[RecipeEstimate]) -> str:
     """Return the cost line, or the first refused racer and the reason."""
-    if refusals := [racer for racer in estimates if racer.refused]:
-        name, reason = refusals[0].name, refusals[0].refused
+    if refusals := [racer for racer in estimates if racer.refusal]:
+        name, reason = refusals[0].name, refusals[0].refusal
         return f"<span class='bad'><b>Refused</b> ({safe(name, 60)}): {safe(reason, 400)}</span>"
     parameter_counts = sorted({racer.cost.parameters for racer in estimates})
     parameters_text = count_text(parameter_counts[0])
     if len(parameter_counts) > 1:
         parameters_text = f"{parameters_text} to {count_text(parameter_counts[-1])}"
     pass_seconds = [racer.one_pass.seconds for racer in estimates if racer.one_pass.passes]
-    scope_text = ", all models" if len(pass_seconds) > 1 else ""
+    scope_text = " of all" if len(pass_seconds) > 1 else ""
     time_text = f"{seconds_text(sum(pass_seconds))} per iteration{scope_text}" if pass_seconds else "not timed"
     memory_text = bytes_text(race_bytes(estimates))
-    choosing_seconds = sum(racer.choosing.seconds for racer in estimates)
+    choosing_seconds = sum(racer.choosing_cost.seconds for racer in estimates)
     time_text = f"choosing alpha {seconds_text(choosing_seconds)}, then {time_text}" if choosing_seconds else time_text
-    costs_text = f"{time_text} · {parameters_text} parameters · {memory_text}"
+    costs_text = f"{time_text} · {parameters_text} parameters{' each' if len(estimates) > 1 else ''} · {memory_text}"
     return f"<span class='quiet' title='{safe(costs_text)}'>{costs_text}</span>"

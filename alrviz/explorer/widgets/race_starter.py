@@ -139,7 +139,7 @@ class RaceStarter:
         """Show the cost of each racer; then start the race if Run was pressed or the race is cheap."""
         self.estimates = estimates
         self.pane.object = cost_html(estimates)
-        self.refusal = next((f"{racer.name} is refused: {racer.refused}" for racer in estimates if racer.refused), "")
+        self.refusal = next((f"{racer.name} is refused: {racer.refusal}" for racer in estimates if racer.refusal), "")
         self._on_estimate()
         if self._buttons.player.is_waiting:
             self.autorun = False

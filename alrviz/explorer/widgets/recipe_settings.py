@@ -140,15 +140,15 @@ class RecipeSettings:
         self._title.object = f"<h2>{self._noun}: {safe(name, 60)}</h2>"
         self._problem.object = ""
         self._remove.visible = not is_only
-        self._paper.visible = "solver" in recipe.params and not recipe.paper
-        self._badge.object = _BADGE if "solver" in recipe.params and recipe.paper else ""
+        self._paper.visible = "solver" in recipe.params and not recipe.is_paper_fit
+        self._badge.object = _BADGE if "solver" in recipe.params and recipe.is_paper_fit else ""
         with self._setting:
             self._fields["family"].value = recipe.family
             for key, widget in (self._fields | self._common).items():
                 if key != "family":
                     self._fill_widget(key, widget, recipe)
             param = recipe.definition.params.get("alpha")
-            is_text = param is not None and (param.each or recipe.params["alpha"] == "auto")
+            is_text = param is not None and (param.per_order or recipe.params["alpha"] == "auto")
             self._alphas.visible = is_text and not self._choosable.is_menu("alpha")
             if self._alphas.visible:
                 self._fields["alpha"].visible, self._alphas.value = False, in_digits(recipe.params["alpha"])

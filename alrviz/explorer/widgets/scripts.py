@@ -11,7 +11,7 @@ from alrviz.fitting.recipe import Recipe
 
 def recipe_code(recipe: Recipe) -> str:
     """Return code that makes the recipe: its family and the parameters that are not defaults."""
-    settings_left = recipe.changed
+    settings_left = recipe.changed_settings
     settings = {
         name: settings_left.pop(name) for name in ("order", "alpha", "scale", "start") if name in settings_left
     } | settings_left

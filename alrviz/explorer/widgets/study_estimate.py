@@ -29,7 +29,7 @@ def estimate_orders(
     columns = dataset.X.shape[1]
     reason = f"the table has only {plural(columns, 'used column')}"
     fits = [*estimate_recipes(dataset, recipes[:columns], holdout, stop)]
-    fits += [RecipeEstimate("", recipe, refused=reason) for recipe in recipes[columns:]]
+    fits += [RecipeEstimate("", recipe, refusal=reason) for recipe in recipes[columns:]]
     return tuple(replace(fit, name=f"n = {order}") for order, fit in enumerate(fits, 1))
 
 
@@ -62,7 +62,7 @@ def remarks_of(dataset: Dataset, lost_columns: Iterable[str]) -> tuple[str, ...]
 
 def costs_html(
     planned: PlannedStudy,
-    first_heading: str = "recipe",
+    first_heading: str = "model",
     seconds_prefix: str = "about ",
     cell_class: str = "",
     measurements: Mapping[str, tuple[float, float]] = MappingProxyType({}),
@@ -82,8 +82,8 @@ def costs_html(
 
     rows = []
     for fit in planned.fits:
-        if fit.refused:
-            reason = f"<span class='bad'>left out</span>: {safe(fit.refused, 300)}"
+        if fit.refusal:
+            reason = f"<span class='bad'>left out</span>: {safe(fit.refusal, 300)}"
             rows.append([safe(fit.name, 60), f"<td colspan='3' style='white-space:normal'>{reason}</td>"])
             continue
         if fit.name in measurements:
@@ -103,7 +103,7 @@ def time_line(planned: PlannedStudy) -> str:
     if planned.study is None:
         return ""
     processes_text = f" in {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
-    return f"<span class='quiet'>at least {duration_text(planned.spread.seconds)}{processes_text}</span>"
+    return f"<span class='quiet'>at least {duration_text(planned.parallel_cost.seconds)}{processes_text}</span>"
 
 
 def costs_line(planned: PlannedStudy) -> str:
@@ -111,8 +111,10 @@ def costs_line(planned: PlannedStudy) -> str:
     html = ""
     if planned.study is not None:
         processes_text = f", {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
-        seconds = duration_text(planned.spread.seconds)
-        html = f"<span class='quiet'>at least {seconds}, {bytes_text(planned.spread.bytes)}{processes_text}</span>"
+        seconds = duration_text(planned.parallel_cost.seconds)
+        html = (
+            f"<span class='quiet'>at least {seconds}, {bytes_text(planned.parallel_cost.bytes)}{processes_text}</span>"
+        )
     if refusals := planned.refusals:
         html += f" <abbr class='bad' title='{safe('; '.join(refusals), 900)}'>{len(refusals)} left out</abbr>"
     return html

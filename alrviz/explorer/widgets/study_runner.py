@@ -213,7 +213,7 @@ class StudyRunner:
         try:
             self._tasks.hide_error("study")
             study = self._session.runs.adopt_study(
-                self.costs.study, bytes=self.costs.spread.bytes, threads=self.costs.n_jobs
+                self.costs.study, bytes=self.costs.parallel_cost.bytes, threads=self.costs.n_jobs
             )
             study.entry.keep = self.keep.value
             return study

@@ -42,7 +42,7 @@ class Cost:
         )
 
     def __rmul__(self, times: float) -> "Cost":
-        """Return the cost of this `times` times, one after the other."""
+        """Return the cost of doing this `times` times, one after the other."""
         return replace(self, seconds=times * self.seconds, passes=times * self.passes)
 
     def alongside(self, second: "Cost") -> "Cost":

@@ -56,24 +56,24 @@ NEW_VALUES_FACTOR = 4
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of one fit, and what follows from the memory limit.
+    """The cost of one fit, and the consequences of the memory limit.
 
     Attributes:
         cost: parameters, C + C * (number of possible cells); bytes at the peak of preparing and fitting; seconds of one
             pass on one thread of the reference machine. For a family without steps: 0 passes, and the seconds of the
             fit.
         cells_seen: cells that occur in the rows, or an upper bound.
-        allowed: bytes that may be used.
+        max_bytes: bytes that may be used.
         choice: the solver that will run, and why; None if there is no fit yet.
-        refused: why the fit is refused; "" if it is not. Its bytes may then be a lower bound.
+        refusal: why the fit is refused; "" if it is not. Its bytes may then be a lower bound.
         model_bytes: bytes of the table that the model builds when it scores many new rows; not in `cost`.
     """
 
     cost: Cost
     cells_seen: int
-    allowed: int
+    max_bytes: int
     choice: SolverChoice | None = None
-    refused: str = ""
+    refusal: str = ""
     model_bytes: int = 0
 
     @property
@@ -98,8 +98,8 @@ def estimate(recipe: "FitSettings", shape: TableShape, max_memory: int | None = 
 
 def require_memory(estimate: Estimate) -> None:
     """Raise `MemoryLimitError` with the needed and allowed bytes if the fit is refused."""
-    if estimate.refused:
-        raise MemoryLimitError(estimate.refused, estimate.cost.bytes, estimate.allowed)
+    if estimate.refusal:
+        raise MemoryLimitError(estimate.refusal, estimate.cost.bytes, estimate.max_bytes)
 
 
 def allowed_bytes(max_memory: int | None) -> int:
@@ -132,25 +132,25 @@ def estimate_cells(recipe: "FitSettings", shape: TableShape, max_memory: int | N
         max_memory=max_memory,
     )  # fmt: skip
     lower_bound = with_counts(cells_seen=0, merged=(0, 0))
-    if lower_bound.refused:  # too many cells to look for, or too many tuples to list
+    if lower_bound.refusal:  # too many cells to look for, or too many tuples to list
         upper_bound = with_counts()
-        return without_seconds(upper_bound if upper_bound.refused else lower_bound)
+        return without_seconds(upper_bound if upper_bound.refusal else lower_bound)
 
     tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)[-1]
     n_tuples = count_tuples(encoded.levels, tuples)
     if n_tuples > MAX_COVERED_TUPLES and shape.covers:
-        return without_seconds(replace(lower_bound, refused=_too_many(order, encoded.n_columns, n_tuples)))
+        return without_seconds(replace(lower_bound, refusal=_too_many(order, encoded.n_columns, n_tuples)))
     if n_tuples > MAX_PLANNED_TUPLES:  # listing millions of tuples takes seconds and gigabytes
         lower_bound = with_counts(cells_seen=shape.min_cells(tuples), plan=NO_BLOCKS, merged=(0, 0))
-        if lower_bound.refused:
+        if lower_bound.refusal:
             return without_seconds(lower_bound)
 
     cells_seen = shape.cells_seen(tuples)
-    if with_counts(cells_seen=cells_seen, plan=NO_BLOCKS, merged=(0, 0)).refused:  # planning would take seconds
+    if with_counts(cells_seen=cells_seen, plan=NO_BLOCKS, merged=(0, 0)).refusal:  # planning would take seconds
         return without_seconds(with_counts(cells_seen=cells_seen, plan=NO_BLOCKS))
     merged_rows = shape.merged_rows()
     return with_counts(
-        cells_seen=cells_seen, plan=shape.plan(tuples), merged=merged_rows, weight=_weight(encoded, recipe),
+        cells_seen=cells_seen, plan=shape.plan(tuples), merged=merged_rows, weight=_max_total_weight(encoded, recipe),
         n_jobs=shape.n_jobs,
     )  # fmt: skip
 
@@ -248,7 +248,7 @@ def _n_free_weights(share: object, n_seen: int, n_tuples: int, n_classes: int) -
     return n_weights_by_share[share] + n_classes if share in n_weights_by_share else (n_seen + 1) * n_classes
 
 
-def _weight(encoded: "Encoded", recipe: "FitSettings") -> float:
+def _max_total_weight(encoded: "Encoded", recipe: "FitSettings") -> float:
     """Return the maximum sum of weights of the training rows `encoded` under the recipe's class weights.
 
     "balanced" keeps it; named classes may raise it.
@@ -327,7 +327,7 @@ def estimate_counting(
             f"{lower_order_text}hsalr with "
             "a smaller keep, or fewer columns or levels"
         )
-    return Estimate(Cost((n_cells + 1) * n_classes, n_cells * cell_bytes), n_cells, max_bytes, refused=refusal_text)
+    return Estimate(Cost((n_cells + 1) * n_classes, n_cells * cell_bytes), n_cells, max_bytes, refusal=refusal_text)
 
 
 def _count_cells(rows: "Encoded", tuples: Tuples, stop: StopToken) -> int:

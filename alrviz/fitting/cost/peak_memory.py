@@ -97,7 +97,7 @@ def peak_bytes(
     code_bytes = 4 if max_levels >= 2**16 else 2
     given_bytes = (rows.n_train + rows.n_heldout) * (a * code_dtype(levels).itemsize + 12)
     codes = n_rows * (a * code_bytes + (12 if n_rows < rows.n_train + rows.n_heldout else 0))
-    merging = code_bytes * (a + 1) * rows.n_train + _joining(rows.n_train, rows.n_merged, max_levels)
+    merging = code_bytes * (a + 1) * rows.n_train + _joining_bytes(rows.n_train, rows.n_merged, max_levels)
     base = given_bytes + codes + n_tuples * (order * 12 + 24) + 400 * tables.n_blocks
     n_sampled = min(SAMPLE_ROWS, rows.n_merged)
     planning = (
@@ -111,7 +111,7 @@ def peak_bytes(
     example_bytes = 8 * tables.n_joint
     # Keys are narrow until every block is joined; those that become too wide wait beside them, and all are copied.
     waiting_bytes = 2 * n_rows * tables.n_blocks + 4 * n_rows * tables.n_wide
-    threads = tables.n_jobs * _joining(n_rows, tables.n_joint / max(1, tables.n_blocks), max_levels)
+    threads = tables.n_jobs * _joining_bytes(n_rows, tables.n_joint / max(1, tables.n_blocks), max_levels)
     joining = (
         example_bytes
         + has_heldout * code_bytes * a * n_rows
@@ -126,12 +126,12 @@ def peak_bytes(
         keys
         + index
         + 4 * tables.n_links
-        + _passing(rows, n_classes, n_tuples, n_seen, n_free, tables, steps, solver_bytes)
+        + _passing_bytes(rows, n_classes, n_tuples, n_seen, n_free, tables, steps, solver_bytes)
     )
     return int(max(given_bytes + merging, base + max(planning, joining, linking, passing)))
 
 
-def _joining(n_rows: int, n_values: float, n_levels: int) -> float:
+def _joining_bytes(n_rows: int, n_values: float, n_levels: int) -> float:
     """Return the bytes of joining a column of n_levels to n_values joint values of n_rows rows.
 
     They are those of keys, examples, places and hashes.
@@ -141,7 +141,7 @@ def _joining(n_rows: int, n_values: float, n_levels: int) -> float:
     return 12 * n_rows + min(4 * n_places, 16 * n_possible) + hash_bytes
 
 
-def _passing(
+def _passing_bytes(
     rows: RowCounts, n_classes: int, n_tuples: int, n_seen: int, n_free: int, tables: TableSizes, steps: int,
     solver_bytes: int,
 ) -> float:  # fmt: skip

@@ -257,7 +257,7 @@ class DensityObjective(FitObjective):
         if isinstance(point, DensityPoint):
             point.weights_objective.release(point.inner)
 
-    def monitored(self, point: DensityPoint) -> float:
+    def monitored_value(self, point: DensityPoint) -> float:
         """Return E, which every step lowers, except in "paper" the inner ones."""
         return point.e
 

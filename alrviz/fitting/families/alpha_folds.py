@@ -19,7 +19,7 @@ from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.ridge import FitObjective
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.solvers.alpha_tuned import AlphaFold, AlphaTuned, RowFold
-from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, Fold, candidate_of, choose_alpha, row_losses
+from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, SlopedFold, candidate_of, choose_alpha, row_losses
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.row_space import GramFit, gram_matrices
 from alrviz.models.cell_space import MAX_GRID_CELLS, count_cells, has_full_grid, space_of, tuple_columns, tuple_sizes
@@ -51,28 +51,28 @@ def with_folds(fit: Estimate, recipe: "FitSettings", shape: TableShape) -> Estim
     search.
     """
     encoded = shape.encoded
-    if recipe.params.get("alpha") != AUTO or fit.refused:
+    if recipe.params.get("alpha") != AUTO or fit.refusal:
         return fit
     folds = n_validation_folds(encoded.class_rows)
     fold_bytes = fit.cost.bytes
     if uses_gram_matrix(recipe, encoded):  # validation with training rows, and training rows with themselves
         fold_bytes = 4 * encoded.n_rows**2 * (_n_alphas(recipe) + 1)
     cost, refusal_text = fit.cost.alongside(Cost(bytes=folds * fold_bytes)), ""
-    if cost.bytes > fit.allowed:
+    if cost.bytes > fit.max_bytes:
         refusal_text = (
             f"alpha='auto' has {folds} fold{'s' * (folds > 1)} in memory beside the fit: about "
-            f"{cost.bytes / 2**20:,.0f} MiB here, and {fit.allowed / 2**20:,.0f} MiB may be used. Choose a number for "
-            "alpha, a lower order, fewer levels or columns, or a higher max_memory"
+            f"{cost.bytes / 2**20:,.0f} MiB here, and {fit.max_bytes / 2**20:,.0f} MiB may be used. Choose a number "
+            "for alpha, a lower order, fewer levels or columns, or a higher max_memory"
         )
-    return replace(fit, cost=cost, refused=refusal_text)
+    return replace(fit, cost=cost, refusal=refusal_text)
 
 
-def tuned(problem: FitProblem, request: FitRequest) -> FitProblem:
+def with_alpha_search(problem: FitProblem, request: FitRequest) -> FitProblem:
     """Return the fit with a solver that first finds the alphas, if alpha="auto"."""
     if request.params.get("alpha") != AUTO:
         return problem
     solver = AlphaTuned(
-        problem.fit.solver, lambda: _to_tune(request), _descent(request), INITIAL_ALPHA, request.stop,
+        problem.fit.solver, lambda: _alpha_folds(request), _descent(request), INITIAL_ALPHA, request.stop,
         partial(first_weights, problem.fit.objective, request),
     )  # fmt: skip
     return replace(problem, fit=replace(problem.fit, solver=solver))
@@ -92,7 +92,7 @@ def best_on_folds(
         on_trial({**candidate.alphas_by_name, "log_loss": candidate.loss, "folds": candidate.folds})
 
     if request.params.get("alpha") != AUTO:
-        folds = [_fold(problem, final_weights(problem, request.stop)) for problem in _folds(request, False)]
+        folds = [_alpha_fold(problem, final_weights(problem, request.stop)) for problem in _folds(request, False)]
         if not folds:
             return None
         candidate = candidate_of(folds, [row_losses(fold.objective, fold.w, fold.heldout) for fold in folds])
@@ -100,14 +100,14 @@ def best_on_folds(
         return candidate
     close = n_validation_folds(request.prepared.encoded.class_rows) == 1
     return choose_alpha(
-        _to_tune(request, False), replace(_descent(request), goal=goal, close=close), request.stop, report_candidate
+        _alpha_folds(request, False), replace(_descent(request), goal=goal, close=close), request.stop, report_candidate
     )
 
 
 def final_weights(problem: FitProblem, stop: StopToken) -> Floats:
     """Return the weights (M,) at the end of a fit."""
     fit = problem.fit
-    test = ConvergenceTest(fit.objective, fit.max_iter, fit.tol, fit.spent)
+    test = ConvergenceTest(fit.objective, fit.max_iter, fit.tol, fit.passes_before)
     state = fit.solver.init(fit.objective, fit.w0)
     while test.verdict(state) is None:
         stop.check()
@@ -128,15 +128,15 @@ def _descent(request: FitRequest) -> Descent:
 
 
 def _n_alphas(recipe: "FitSettings") -> int:
-    return recipe.params["order"] if recipe.definition.params["alpha"].each else 1
+    return recipe.params["order"] if recipe.definition.params["alpha"].per_order else 1
 
 
-def _to_tune(request: FitRequest, merge: bool = True) -> Iterator[Fold]:
+def _alpha_folds(request: FitRequest, merge: bool = True) -> Iterator[SlopedFold]:
     """Yield folds on which alphas are tried: by Gram matrices where these are faster; merge: whether equal rows are
     merged.
     """
     if not uses_gram_matrix(request.recipe, request.prepared.encoded):
-        yield from (_fold(problem, problem.fit.w0) for problem in _folds(request, merge))
+        yield from (_alpha_fold(problem, problem.fit.w0) for problem in _folds(request, merge))
         return
     order, all_orders, jobs = request.params["order"], _n_alphas(request.recipe) > 1, request.prepared.n_jobs
     for training, validation in _splits(request):
@@ -175,7 +175,7 @@ def _shared_rows(encoded: Encoded, request: FitRequest, all_orders: bool) -> Gra
 
 
 def _informative_columns(encoded: Encoded, recipe: "FitSettings") -> Encoded:
-    """Return the columns that the recipe's tuples are made of."""
+    """Return the encoded columns that tuples of the recipe can contain."""
     tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)[-1]
     return encoded.of_columns(tuple_columns(encoded.levels, tuples))
 
@@ -209,7 +209,7 @@ _GRAM_SETTINGS: Mapping[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
-def _fold(problem: FitProblem, w: Floats) -> AlphaFold:
+def _alpha_fold(problem: FitProblem, w: Floats) -> AlphaFold:
     assert isinstance(problem.fit.objective, LinearObjective) and isinstance(problem.heldout, Rows)
     return AlphaFold(problem.fit.objective, problem.heldout, w)
 

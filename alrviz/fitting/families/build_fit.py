@@ -52,7 +52,7 @@ class Fit:
         objective, solver, w0: what is minimised, how, and the start: (S + 1, C), or the free weights if weights are
             shared; one vector of weights and bandwidths for dlr.
         max_iter, tol: step limit and tolerance.
-        spent: passes before the first step, if max_iter limits passes; None if it limits steps.
+        passes_before: passes before the first step, if max_iter limits passes; None if it limits steps.
         choice: the solver and why, if a sample chose it.
     """
 
@@ -61,7 +61,7 @@ class Fit:
     w0: Floats
     max_iter: int
     tol: float
-    spent: float | None = None
+    passes_before: float | None = None
     choice: SolverChoice | None = None
 
 
@@ -130,9 +130,10 @@ def _assemble(
 
 def assemble_stream(
     streamed: StreamedCounts, trial: TrainValidationChunk, sample: TrainValidationChunk, params: Mapping[str, Any],
-    stop: StopToken = NEVER, *, seed: int = 0, spent: float = 0.0, start: LinearModel | None = None,
+    stop: StopToken = NEVER, *, seed: int = 0, passes_before: float = 0.0,
+    start: LinearModel | None = None,
 ) -> Fit:  # fmt: skip
-    """Return the fit of `params` to a stream that was counted in `spent` passes.
+    """Return the fit of `params` to a stream that was counted in `passes_before` passes.
 
     Step lengths and learners are chosen on `trial` and `sample`; see `StreamObjective`. `seed` draws the order of rows.
     Given a start model, or no steps to take, the fit does not begin with a fit to the sample.
@@ -150,7 +151,7 @@ def assemble_stream(
         unseen=unseen_weights,
         trial=trial,
         sample=sample,
-        spent=spent,
+        passes_before=passes_before,
         stop=stop,
     )
     if start is not None:
@@ -163,11 +164,11 @@ def assemble_stream(
         solver = stream_solver(complete_params["solver"], complete_params["memory"], seed)
     if isinstance(solver, FullPasses) and (start is not None or complete_params["max_iter"] == 0):
         solver = replace(solver, first=w0)
-    return Fit(objective, solver, w0, complete_params["max_iter"], complete_params["tol"], spent, choice)
+    return Fit(objective, solver, w0, complete_params["max_iter"], complete_params["tol"], passes_before, choice)
 
 
 def stream_solver(name: str, memory: int, seed: int) -> Solver:
-    """Return the learner of that name, which is not "auto".
+    """Return the solver called `name`, which is not "auto", for a table read in batches.
 
     memory: number of corrections of L-BFGS; seed: of the order of rows.
     """

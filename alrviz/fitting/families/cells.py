@@ -19,7 +19,7 @@ from alrviz.errors import RecipeError
 from alrviz.fitting.cost.estimate import Estimate, estimate_cells, estimate_counting, estimate_stream, require_memory
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families import observers
-from alrviz.fitting.families.alpha_folds import AUTO, tuned, with_folds, with_number
+from alrviz.fitting.families.alpha_folds import AUTO, with_alpha_search, with_folds, with_number
 from alrviz.fitting.families.build_fit import assemble, assemble_stream, check_stream
 from alrviz.fitting.families.family import GREY, Family, FitProblem, FitRequest, StreamRequest, rows_key
 from alrviz.fitting.families.param import Param, in_digits
@@ -120,7 +120,7 @@ class CellFamily(Family):
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
         """Compile the passes of a fit of `recipe` to n_classes classes; return the seconds it took.
 
-        wide: for keys of 32 bits, else of 16.
+        has_wide_codes: for keys of 32 bits, else of 16.
         """
         return warm_fit(recipe, n_classes, wide)
 
@@ -138,7 +138,7 @@ class CellFamily(Family):
         smoothing, classes = params["smoothing"], prepared.encoded.classes
         report("counting cells")
         tuples = self.tuples(InMemory(request), params, prepared.encoded.n_columns)
-        covered = prepared.covered(tuples, stop)
+        covered = prepared.covered_rows(tuples, stop)
         report("compiling")
         compiled = warm_fit(request.recipe, prepared.encoded.n_classes, covered.rows.has_wide_keys)
         report("counting cells")
@@ -149,7 +149,7 @@ class CellFamily(Family):
             covered.rows, covered.cover, tables, with_number(params), classes, stop, seed=request.recipe.seed,
             chains=prepared.encoded.chains,
         )  # fmt: skip
-        return tuned(FitProblem(fit, covered.heldout, baseline, tables, compiled), request)
+        return with_alpha_search(FitProblem(fit, covered.heldout, baseline, tables, compiled), request)
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
         """Raise `RecipeError` for an order above the number of columns, or settings that fits over chunks do not
@@ -172,26 +172,40 @@ class CellFamily(Family):
         @lru_cache(maxsize=1)  # selecting tuples counts the chosen ones, which the fit needs again
         def count(tuples: Tuples, choosing: bool = False) -> StreamedCounts:
             n_rows, sample = cache.n_rows("train"), partial(first_training_rows, coded)
-            require_memory(estimate_counting(tuples, n_rows, n_classes, coded.levels, request.allowed, sample, stop))
-            chunks = request.chunks(n_validation if choosing or request.choosing else 0)
-            request.used.append(chunks)
+            require_memory(estimate_counting(tuples, n_rows, n_classes, coded.levels, request.max_bytes, sample, stop))
+            chunks = request.chunks(n_validation if choosing or request.chooses_settings else 0)
+            request.chunks_read.append(chunks)
             return count_stream(
-                coded.levels, tuples, chunks, n_classes, params["smoothing"], request.allowed // 8, request.n_jobs, stop
+                coded.levels,
+                tuples,
+                chunks,
+                n_classes,
+                params["smoothing"],
+                request.max_bytes // 8,
+                request.n_jobs,
+                stop,
             )
 
-        heldout_rows = validation_part(cache, n_classes) if request.choosing else test_part(cache, n_classes)
-        first_chunk = first_training_rows(coded, n_validation if request.choosing else 0)
+        heldout_rows = validation_part(cache, n_classes) if request.chooses_settings else test_part(cache, n_classes)
+        first_chunk = first_training_rows(coded, n_validation if request.chooses_settings else 0)
         trial, sample = step_trial(first_chunk), sample_trial(first_chunk)
         streamed = count(self.tuples(OverPasses(count, trial, sample, request), params, len(coded.levels)))
-        estimate = estimate_stream(streamed, request.allowed, params.get("solver", "none"), sample.training.n_rows)
+        estimate = estimate_stream(streamed, request.max_bytes, params.get("solver", "none"), sample.training.n_rows)
         require_memory(estimate)
-        passes_spent = float(request.spent + sum(chunks.passes for chunks in request.used))
+        passes_spent = float(request.passes_before + sum(chunks.passes for chunks in request.chunks_read))
         request.report("comparing with AnJE")
         baseline = observers.stream_losses(streamed, heldout_rows, stop)
         if params.get("solver") == "auto":
             request.report("choosing a solver on a sample")
         fit = assemble_stream(
-            streamed, trial, sample, params, stop, seed=request.recipe.seed, spent=passes_spent, start=request.start
+            streamed,
+            trial,
+            sample,
+            params,
+            stop,
+            seed=request.recipe.seed,
+            passes_before=passes_spent,
+            start=request.start,
         )
         if fit.choice is not None:
             estimate = replace(estimate, choice=fit.choice)
@@ -220,7 +234,7 @@ class CellFamily(Family):
             return (*common_key, 0.0)
         one_is_anje = params["order"] == 1 or params.get("scale") == "theta-gamma"
         center = "anje" if params["center"] == 1 and one_is_anje else params["center"]
-        toward = (center, None if center == 0 else params.get("smoothing"))
+        center_text = (center, None if center == 0 else params.get("smoothing"))
         smooth = recipe.cuts in SMOOTH_WAYS  # the penalty is on steps of w
         phi_is_w = params.get("scale") in (None, "none") and not smooth
         penalty_key = (
@@ -228,7 +242,7 @@ class CellFamily(Family):
         )
         # each recipe chooses its own alpha
         alpha_key = recipe.to_json() if params["alpha"] == AUTO else params["alpha"]
-        return (*common_key, alpha_key, *toward, *penalty_key)
+        return (*common_key, alpha_key, *center_text, *penalty_key)
 
     def _cells_key(self, params: Mapping[str, Any]) -> tuple[Hashable, ...]:
         """Return a key that is equal for parameters under which a model has the same cells."""
@@ -294,7 +308,7 @@ class WeightedFamily(CellFamily):
         """Return order, start, loss, penalty, sharing, bounds and solver in one line."""
         p = params
         strength = {"cv": "by CV", AUTO: "chosen by itself"}.get(p["alpha"]) or in_digits(p["alpha"])
-        alpha_text = "" if p["alpha"] == 0 else f", L2 penalty {strength} on {p['penalty']}{toward(p)}"
+        alpha_text = "" if p["alpha"] == 0 else f", L2 penalty {strength} on {p['penalty']}{center_text(p)}"
         sharing_text = "" if p["share"] == "cell-class" else f", share {p['share']}"
         loss_text = "" if p["objective"] == "nll" else f", {p['objective']}"
         bounds = "" if p["bounds"] is None else ", w between {} and {}".format(*p["bounds"])
@@ -319,7 +333,7 @@ class WeightedFamily(CellFamily):
         """Return the solver that will run; see choice.py."""
         return chosen_solver(params)
 
-    def draws(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Mapping[str, Any]) -> bool:
         """Return whether the start or the order of rows is random."""
         return params["start"] == "random" or self.solver(params) in (*STOCHASTIC, *IN_BATCHES)
 
@@ -410,7 +424,7 @@ _SMOOTH_SETTINGS: Mapping[str, tuple[object, ...]] = {
 }  # fmt: skip
 
 
-def toward(params: Mapping[str, Any]) -> str:
+def center_text(params: Mapping[str, Any]) -> str:
     """Return the center of the penalty of `params` in words, "" for 0."""
     return "" if params["center"] == 0 else f" toward {center_name(params['center'])}"
 

@@ -31,7 +31,7 @@ from alrviz.fitting.warm import warm_networks
 from alrviz.models.conditional import ConditionalTables
 from alrviz.models.direct_counts import LOOKUPS_PER_CALL
 from alrviz.models.networks import count_network
-from alrviz.models.structures import Structure, naive, structure_of_parents
+from alrviz.models.structures import Structure, naive_structure, structure_of_parents
 from alrviz.passes.aligned_buffers import class_widths
 from alrviz.passes.cost_model import PassSize
 from alrviz.passes.warm import warm_passes
@@ -51,7 +51,7 @@ _SECONDS_PER_PAIR = 10e-9
 _SECONDS_PER_PASS = 60e-6
 
 
-def _parents(structure: Mapping[Any, Any]) -> Mapping[str, tuple[str, ...]]:
+def _plain_structure(structure: Mapping[Any, Any]) -> Mapping[str, tuple[str, ...]]:
     """Return a structure in its plain form: the parents, by name, of each column that has any."""
     result = {}
     for child, value in structure.items():
@@ -74,7 +74,7 @@ class ELR(Networks):
     estimator = "alrviz.estimators.networks.ELRClassifier"
     params: ClassVar[Mapping[str, Param]] = {
         "structure": Param(
-            "nb", {"nb": "naive Bayes", "tan": "TAN: a tree"}, parse=_parents, label="Structure", key="z",
+            "nb", {"nb": "naive Bayes", "tan": "TAN: a tree"}, parse=_plain_structure, label="Structure", key="z",
             help="Which columns a column depends on besides the class: none, one other column (the tree that TAN "
             "finds), or those given by name, {child: parent} or {child: [parents]}.",
         ),
@@ -132,12 +132,12 @@ class ELR(Networks):
                         "missing value is a level"
                     )
 
-    def draws(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Mapping[str, Any]) -> bool:
         """Return whether the folds of cross-tuning are drawn."""
         return bool(params["cross_tuning"])
 
     def objective_key(self, recipe: "FitSettings") -> Hashable:
-        """Return a key that includes cross-tuning: without it the fit goes on to the lowest F."""
+        """Return a key that differs by cross-tuning too: without it the fit does not end early, but at the lowest F."""
         params = recipe.params
         structure = params["structure"] if isinstance(params["structure"], str) else tuple(params["structure"].items())
         return (self.name, structure, params["cross_tuning"], params["smoothing"], self.sums(params), *rows_key(recipe))
@@ -154,7 +154,7 @@ class ELR(Networks):
         """
         structure, encoded = params["structure"], prepared.encoded
         if structure == "nb":
-            return naive(encoded.n_columns)
+            return naive_structure(encoded.n_columns)
         result = (
             structure_of_parents(structure, encoded.names)
             if structure != "tan"
@@ -192,10 +192,10 @@ class ELR(Networks):
         request.report("counting cells")
         tables = prepared.tables(1, params["smoothing"], stop)
         classes = prepared.encoded.classes
-        covered = prepared.covered(1, stop)
+        covered = prepared.covered_rows(1, stop)
         baseline = observers.baseline_losses(covered, tables, params["class_weight"], classes, stop)
         fit, heldout = self.assemble(prepared, recipe, params, stop)
-        return FitProblem(fit, heldout, baseline, None, compiled, (observers.first_rise(),))
+        return FitProblem(fit, heldout, baseline, None, compiled, (observers.observe_first_rise(),))
 
     def assemble(
         self, prepared: TrainingData, recipe: "FitSettings", params: Mapping[str, Any], stop: StopToken = NEVER
@@ -250,7 +250,7 @@ class ELR(Networks):
         parameters = n_classes * (1 + sum(cells_by_column))
         seconds = _SECONDS_PER_PASS + work.reference_seconds()
         if self.sums(params) and params["structure"] != "nb":
-            n_missing, n_pairs = _gaps(encoded)
+            n_missing, n_pairs = _count_missing(encoded)
             seconds += _SECONDS_PER_PAIR * n_classes * n_pairs
             needed_bytes += (
                 n_missing * (2 * encoded.n_columns + 24 + 16 * n_classes) * (n_rows + n_heldout) // max(1, n_rows)
@@ -270,7 +270,7 @@ class ELR(Networks):
         return [n_levels * prod(parent_levels) for n_levels, parent_levels in zip(levels, parents, strict=True)]
 
 
-def _gaps(encoded: "Encoded") -> tuple[int, float]:
+def _count_missing(encoded: "Encoded") -> tuple[int, float]:
     """Return the number of missing values of encoded rows, and of pairs of levels to sum over for them.
 
     A pair is a level of the missing column and one of a neighbour.

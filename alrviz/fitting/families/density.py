@@ -21,7 +21,7 @@ from alrviz.fitting.density.hierarchical import Hierarchical
 from alrviz.fitting.density.objective import VALIDATES, DensityObjective, DensityRows
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import Fit
-from alrviz.fitting.families.cells import toward
+from alrviz.fitting.families.cells import center_text
 from alrviz.fitting.families.family import Family, FitProblem, FitRequest, rows_key
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import ALPHA, CENTER, CLASS_WEIGHT, MAX_ITER, SMOOTHING, START, TOL
@@ -111,7 +111,7 @@ class DLR(Family):
     def title(self, params: Mapping[str, Any]) -> str:
         """Return bandwidths, start and penalty in one line."""
         p = params
-        alpha = "" if p["alpha"] == 0 else f", L2 penalty {p['alpha']:g}{toward(p)}"
+        alpha = "" if p["alpha"] == 0 else f", L2 penalty {p['alpha']:g}{center_text(p)}"
         return f"{self.name} {p['bandwidth']} from {p['start']}{alpha}"
 
     def training_method(self, params: Mapping[str, Any]) -> str:
@@ -127,7 +127,7 @@ class DLR(Family):
         """Return "newton", the only solver of the weights."""
         return "newton"
 
-    def draws(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Mapping[str, Any]) -> bool:
         """Return whether rows are drawn to validate the bandwidths."""
         return params["bandwidth"] in VALIDATES
 
@@ -173,9 +173,9 @@ class DLR(Family):
         assert isinstance(fit.objective, DensityObjective)
         counts = fit.objective.features.class_counts
         log_pi = np.log(counts / counts.sum())
-        baseline = {"class_shares": observers.shares_loss(log_pi, fit.objective.rows)}
+        baseline = {"class_shares": observers.prior_loss(log_pi, fit.objective.rows)}
         if heldout is not None:
-            baseline["heldout_class_shares"] = observers.shares_loss(log_pi, heldout)
+            baseline["heldout_class_shares"] = observers.prior_loss(log_pi, heldout)
         return FitProblem(fit, heldout, baseline, None, compiled)
 
 

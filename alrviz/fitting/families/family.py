@@ -34,14 +34,14 @@ BASE_SECONDS, _SECONDS_PER_COLUMN_PAIR = 0.03, 1.5e-8
 
 @dataclass(frozen=True, eq=False)
 class FitProblem:
-    """A fit, and what its run needs besides.
+    """A fit with the rows, counts and observers that its run needs.
 
     Attributes:
         fit: objective, solver and start.
         heldout: held-out rows; None without any.
         baseline: log losses per row to compare with, as in `Trace`.
         tables: counts of cells; None for dlr and elr.
-        compiled: seconds that compiling took.
+        compile_seconds: seconds that compiling took.
         observers: observers besides those of training and held-out scores.
     """
 
@@ -49,7 +49,7 @@ class FitProblem:
     heldout: "Rows | None"
     baseline: dict[str, float]
     tables: "Tables | None"
-    compiled: float
+    compile_seconds: float
     observers: "tuple[Observer, ...]" = ()
 
 
@@ -84,28 +84,28 @@ class StreamRequest:
         coded: the table as codes.
         chunks: chunks(n) are the training rows without the first n, read here or on a cluster.
         recipe: the recipe of the fit.
-        allowed: bytes that may be used.
+        max_bytes: bytes that may be used.
         n_jobs: threads; None for all.
         report: called with a text of what is being done.
         stop: ends it.
         on_level: called with each level of tuples that was scored.
-        choosing: whether the fit chooses settings: then D_CV is its held-out rows.
-        used: the chunks read so far, also by fits that choose settings.
-        spent: passes of the run that this one repeats.
+        chooses_settings: whether the fit chooses settings: then D_CV is its held-out rows.
+        chunks_read: the chunks read so far, also by fits that choose settings.
+        passes_before: passes of the run that this one repeats.
         start: a model at whose phi the fit starts; None for the recipe's start.
     """
 
     coded: "EncodedTable"
     chunks: "Callable[[int], Chunks]"
     recipe: "FitSettings"
-    allowed: int
+    max_bytes: int
     n_jobs: int | None
     report: Callable[[str], None]
     stop: StopToken = NEVER
     on_level: "Callable[[Level], None]" = lambda level: None
-    choosing: bool = False
-    used: "list[Chunks]" = field(default_factory=list)
-    spent: int = 0
+    chooses_settings: bool = False
+    chunks_read: "list[Chunks]" = field(default_factory=list)
+    passes_before: int = 0
     start: "LinearModel | None" = None
 
 
@@ -169,7 +169,7 @@ class Family:
         return ""
 
     def is_regularised(self, params: Mapping[str, Any]) -> bool:
-        """Return whether what is fitted has a penalty."""
+        """Return whether the weights of a fit with these parameters have a penalty."""
         return False
 
     def solver(self, params: Mapping[str, Any]) -> str:
@@ -180,7 +180,7 @@ class Family:
         """Return how missing values are treated: "level", as one more level, or "skip", as no level."""
         return str(params.get("missing", "level"))
 
-    def draws(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Mapping[str, Any]) -> bool:
         """Return whether the fit itself depends on the seed, apart from the split."""
         return False
 
@@ -219,13 +219,13 @@ class Family:
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
         """Compile the kernels of a fit of `recipe` to n_classes classes; return the seconds, 0.0 if they were compiled.
 
-        wide: for codes and keys of 32 bits, else of 16.
+        has_wide_codes: for codes and keys of 32 bits, else of 16.
         """
         return 0.0
 
     def warm_for(self, recipe: "FitSettings", prepared: "TrainingData", stop: StopToken = NEVER) -> float:
         """Compile the kernels of a fit of `recipe` to prepared rows; return the seconds (0.0 if they were compiled)."""
-        return self.warm(recipe, prepared.encoded.n_classes, prepared.wide)
+        return self.warm(recipe, prepared.encoded.n_classes, prepared.has_wide_codes)
 
     def make(self, request: FitRequest) -> FitProblem:
         """Return the fit of the recipe to the rows; only for families with steps."""

@@ -61,7 +61,7 @@ class LeaveOneTupleOut:
         seed: of the order of rows.
         n_jobs: threads; each fits another model.
         stop: ends it.
-        allowed: bytes that may be used, None for no limit; large models are fitted on fewer threads.
+        max_bytes: bytes that may be used, None for no limit; large models are fitted on fewer threads.
 
     Raises:
         MemoryLimitError: even one model needs too much memory.

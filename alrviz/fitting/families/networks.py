@@ -27,7 +27,14 @@ from alrviz.fitting.warm import warm_networks
 from alrviz.models.averages import AverageModel
 from alrviz.models.direct_counts import LOOKUPS_PER_CALL
 from alrviz.models.networks import NetworkCounts, NetworkModel, count_network, select_network
-from alrviz.models.structures import Structure, class_information, conditional_information, kdb, naive, tan
+from alrviz.models.structures import (
+    Structure,
+    class_information,
+    conditional_information,
+    kdb_structure,
+    naive_structure,
+    tan_structure,
+)
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
@@ -82,7 +89,7 @@ class Networks(Family):
 
     def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
         """Return the parents of each column, found on the training rows."""
-        return naive(prepared.encoded.n_columns)
+        return naive_structure(prepared.encoded.n_columns)
 
     def learn(self, prepared: TrainingData, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
         """Return the network of the rows; for elr the start of its fit.
@@ -117,7 +124,7 @@ class Networks(Family):
         params = recipe.params
         counting = recipe.replace(family="anje", order=self.highest_order(params, shape.encoded.n_columns))
         tables = estimate_cells(counting, replace(shape, prepared=None, covers=False), max_memory)
-        if tables.refused:
+        if tables.refusal:
             return without_seconds(tables)
         return estimate_by_formula(self.cost(shape, params, tables), self.choice, "tables", shape, max_memory)
 
@@ -160,8 +167,8 @@ class TAN(Networks):
     def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
         """Return the tree with the largest conditional mutual information."""
         if prepared.encoded.n_columns == 1:
-            return naive(1)
-        return tan(conditional_information(prepared.tables(2, params["smoothing"], stop)))
+            return naive_structure(1)
+        return tan_structure(conditional_information(prepared.tables(2, params["smoothing"], stop)))
 
 
 class KDB(Networks):
@@ -199,11 +206,13 @@ class KDB(Networks):
         """
         a = prepared.encoded.n_columns
         if a == 1:
-            return naive(1)
+            return naive_structure(1)
         information = class_information(prepared.tables(1, params["smoothing"], stop))
         if not params["k"]:
-            return Structure(naive(a).parents, tuple((-information).argsort(kind="stable").tolist()))
-        return kdb(information, conditional_information(prepared.tables(2, params["smoothing"], stop)), params["k"])
+            return Structure(naive_structure(a).parents, tuple((-information).argsort(kind="stable").tolist()))
+        return kdb_structure(
+            information, conditional_information(prepared.tables(2, params["smoothing"], stop)), params["k"]
+        )
 
     def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> LearnedNetwork:
         """Return the network of `structure`, or of the best number of its parents and columns if `selective`.
@@ -217,7 +226,7 @@ class KDB(Networks):
 
 
 class AnDE(Networks):
-    """AnDE: the mean of networks in each of which all columns depend on the same n."""
+    """AnDE: the mean of networks, in each of which all columns depend on the same n columns."""
 
     name = "ande"
     words = "AnDE"

@@ -71,7 +71,7 @@ def heldout(objective: FitObjective, rows: Any) -> Observer:
     return observe
 
 
-def first_rise() -> Observer:
+def observe_first_rise() -> Observer:
     """Return the observer of "naive_stop": the step at which the training error alone would have stopped the fit.
 
     It is the step before the training error first rises.  ([ELR] 4)
@@ -89,7 +89,7 @@ def first_rise() -> Observer:
     return observe
 
 
-def shares_loss(log_pi: Floats, rows: Rows) -> float:
+def prior_loss(log_pi: Floats, rows: Rows) -> float:
     """Return the log loss per row of the class shares as prediction, given their logarithms log_pi (C,)."""
     return -float((log_pi[rows.y] * rows.weights).sum()) / float(rows.weights.sum())
 
@@ -113,7 +113,7 @@ def _baselines(tables: Tables, cover: Cover, rows: Rows, stop: StopToken = NEVER
     """Return the log losses per row of the class prior, and of AnJE if smoothing allows it."""
     stop.check()
     total_weight = float(rows.weights.sum())
-    losses = {"class_shares": shares_loss(tables.log_pi, rows)}
+    losses = {"class_shares": prior_loss(tables.log_pi, rows)}
     if tables.smoothing > 0:
         phi = anje_phi(tables)
         z = cover.scores(rows, phi[:-1], phi[-1], stop=stop)
@@ -138,7 +138,7 @@ def stream_losses(
             passes.loss_and_gradient(phi_table, phi[-1], stop, gradient_rows=streamed.rows[:0]).sums.nll / total_weight
         )
     if heldout_rows is not None:
-        losses["heldout_class_shares"] = shares_loss(tables.log_pi, heldout_rows)
+        losses["heldout_class_shares"] = prior_loss(tables.log_pi, heldout_rows)
         if phi is not None:
             sums = _sums_on(heldout_rows, lambda rows: passes.scores(rows.codes, phi_table, phi[-1]), stop)
             losses["heldout_anje"] = sums.nll / heldout_rows.n_rows

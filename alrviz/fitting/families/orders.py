@@ -69,11 +69,11 @@ class HierarchicalFamily(WeightedFamily):
             is_allowed = np.isin(tuples, columns).all(axis=1)
             tuples, scores = tuples[is_allowed], scores[is_allowed]
             rows.on_level(level := Level(tuples, scores, top_scores(scores, params["keep"])))
-            chosen_tuples = (*chosen_tuples, *level.chosen)
+            chosen_tuples = (*chosen_tuples, *level.kept_tuples)
             if (
                 order != orders[-1]
             ):  # hundreds of columns grow millions of tuples: do not list those that no order needs
-                candidates = next_tuples(level.chosen, n_columns, False)
+                candidates = next_tuples(level.kept_tuples, n_columns, False)
         return chosen_tuples
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
@@ -124,7 +124,7 @@ class HLR(HierarchicalFamily, LR):
     name = words = "hlr"
     rival = "lr"
     params: ClassVar[Mapping[str, Param]] = {
-        "keep": _KEEP, **LR.params, "alpha": replace(LR.params["alpha"], each=True)
+        "keep": _KEEP, **LR.params, "alpha": replace(LR.params["alpha"], per_order=True)
     }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"hlr": "#CD977C"}
     aliases: ClassVar[Mapping[str, str]] = {"hierarchicallr": 'Recipe("hlr")'}
@@ -136,7 +136,7 @@ class HALR(HierarchicalFamily, ALR):
     name = words = "halr"
     rival = "alr"
     params: ClassVar[Mapping[str, Param]] = {
-        "keep": _KEEP, **ALR.params, "alpha": replace(ALR.params["alpha"], each=True)
+        "keep": _KEEP, **ALR.params, "alpha": replace(ALR.params["alpha"], per_order=True)
     }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"halr": "#F279DE"}
     aliases: ClassVar[Mapping[str, str]] = dict.fromkeys(("hierarchicalalr", "allorders"), 'Recipe("halr")')

@@ -27,7 +27,7 @@ class Param:
         low, high: bounds of a number; `open_low`: whether `low` itself is excluded.
         integer: whether the number is a whole one.
         keywords: words that stand for a number ("auto"), and their text in a menu.
-        each: whether it may be a tuple of numbers, one for each order; inf leaves an order out.
+        per_order: whether it may be a tuple of numbers, one for each order; inf leaves an order out.
         parse: checks a dict, if one is allowed, and returns it in its plain form.
         help: what it does, for docstrings.
         meanings: what values do that need an explanation: the end of `help`.
@@ -46,7 +46,7 @@ class Param:
     open_low: bool = False
     integer: bool = False
     keywords: Mapping[str, str] = field(default_factory=dict)
-    each: bool = False
+    per_order: bool = False
     parse: Callable[[Mapping[Any, Any]], Mapping[Any, Any]] | None = None
     help: str = ""
     meanings: Mapping[Any, str] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Param:
         if isinstance(value, str) and value in self.keywords:
             return value
         is_sequence = isinstance(value, Sequence) and not isinstance(value, str)
-        if self.each and (is_sequence or (isinstance(value, np.ndarray) and value.ndim == 1)):
+        if self.per_order and (is_sequence or (isinstance(value, np.ndarray) and value.ndim == 1)):
             return self._numbers_by_order(name, value)
         return self._number(name, value)
 
@@ -117,7 +117,7 @@ class Param:
         )
         if self.keywords and "[" not in name:  # each of several is a number
             expected_text += f", or {' or '.join(map(repr, self.keywords))}"
-        if self.each and "[" not in name:
+        if self.per_order and "[" not in name:
             expected_text += ", or one for each order"
         if isinstance(value, bool) or not isinstance(value, Real):
             raise RecipeError(f"{name}={value!r} is not a number; {expected_text}")

@@ -40,8 +40,8 @@ _SELECTION: Mapping[str, Param] = {
     "selection": Param(
         "mi",
         {
-            "mi": "mutual information", "mi-mm": "mutual information, Miller-Madow",
-            "cv": "log loss without it (validation set)", "gain": "predicted gain",
+            "mi": "mutual information", "mi-mm": "mutual information, corrected",
+            "cv": "log loss without it", "gain": "predicted gain",
         },
         label="Tuples scored by", key="B", help="What tuples are scored by.",
         meanings={
@@ -61,8 +61,8 @@ _SELECTION: Mapping[str, Param] = {
     ),
 }  # fmt: skip
 _GROW = Param(
-    "weak", {"weak": "one part is kept", "strong": "all parts are kept"}, label="Look at tuples if", key="G",
-    help="Whether one part of a tuple must have been kept, or all.",
+    "weak", {"weak": "one column is kept", "strong": "all columns are kept"}, label="Score a pair if", key="G",
+    help="Whether one column of a pair must have been kept, or both; of a triple one pair, or all.",
 )  # fmt: skip
 # The paper uses five passes of AdaGrad, without a penalty, with counts smoothed by 0.1.
 _PAPER: Mapping[str, Any] = {**ALR.paper, "solver": "adagrad", "max_iter": 5}
@@ -74,7 +74,7 @@ class SelectiveALR(ALR):
     name = words = "salr"
     rival = "alr"
     params: ClassVar[Mapping[str, Param]] = {
-        **_SELECTION, **ALR.params, "alpha": replace(ALR.params["alpha"], keywords={"cv": "nested CV"}),
+        **_SELECTION, **ALR.params, "alpha": replace(ALR.params["alpha"], keywords={"cv": "by inner folds"}),
     }  # fmt: skip
     paper: ClassVar[Mapping[str, Any]] = _PAPER
     colours: ClassVar[Mapping[str, str]] = {"salr": "#994477"}
@@ -87,7 +87,9 @@ class SelectiveALR(ALR):
         return f"{super().title(params)}, {kept_text(params['keep'])} of {params['unit']}s by {params['selection']}"
 
     def check_together(self, params: Mapping[str, Any]) -> None:
-        """Raise `RecipeError` as alr does, for a fraction of a tuple, and for choosing twice on the same rows."""
+        """Raise `RecipeError` as alr does, for a fraction of a tuple, and for two choices that would use the same
+        validation rows.
+        """
         super().check_together(params)
         keep = params["keep"]
         if params["unit"] == "cell" and params["selection"] == "cv":
@@ -121,7 +123,7 @@ class SelectiveALR(ALR):
         chosen_tuples: list[Any] = []
         for level in cell_levels(*settings) if by_cell else levels(*settings):
             rows.on_level(level)
-            chosen_tuples.append(level.cells if isinstance(level, CellLevel) else level.chosen)
+            chosen_tuples.append(level.cells if isinstance(level, CellLevel) else level.kept_tuples)
         adds_gains = params["selection"] == "gain" and order > 1
         if adds_gains and not hierarchy:
             tables = rows.tables(order - 1)
@@ -263,13 +265,13 @@ def estimate_chosen(
     ).reference_seconds()
     cost = Cost(classes * (cells[order] + 1), needed_bytes[largest], work_seconds, 1)
     result = replace(full_estimate, cost=cost, cells_seen=cells[order])
-    if full_estimate.refused and n_candidates[order] == comb(columns, order):
+    if full_estimate.refusal and n_candidates[order] == comb(columns, order):
         return result
     refusal = (
         f"{n_candidates[largest]:,} tuples of order {largest} need about {needed_bytes[largest] / 2**20:,.0f} MiB here "
-        f"and {full_estimate.allowed / 2**20:,.0f} MiB may be used; keep fewer, or choose a lower order"
+        f"and {full_estimate.max_bytes / 2**20:,.0f} MiB may be used; keep fewer, or choose a lower order"
     )
-    return replace(result, refused=refusal if needed_bytes[largest] > full_estimate.allowed else "")
+    return replace(result, refusal=refusal if needed_bytes[largest] > full_estimate.max_bytes else "")
 
 
 class HierarchicalSelectiveALR(SelectiveALR):

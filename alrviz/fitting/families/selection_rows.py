@@ -50,7 +50,7 @@ class InMemory(SelectionRows):
             z = np.full((rows.n_rows, rows.padded_width), -np.inf)
             z[:, : rows.n_classes] = log_pi
         else:
-            base_data = prepared.covered(below, request.stop)
+            base_data = prepared.covered_rows(below, request.stop)
             # stochastic solvers would search step lengths first
             params = {**with_number(request.params), "solver": "auto"}
             fit = assemble(
@@ -133,7 +133,7 @@ class OverPasses(SelectionRows):
         validation = validation_part(request.coded.cache, counts.tables.n_classes)
         jobs = counts.passes.n_jobs
         models = LeaveOneTupleOut(
-            counts.tables, validation, request.recipe.params, request.recipe.seed, jobs, request.stop, request.allowed
+            counts.tables, validation, request.recipe.params, request.recipe.seed, jobs, request.stop, request.max_bytes
         )
         return models.losses(request.report)
 

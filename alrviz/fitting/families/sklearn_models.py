@@ -30,12 +30,14 @@ _TREES = Param(
 
 
 class SklearnFamily(Family):
-    """Base of these families: numbers as they are, random fits without steps, and no weights of cells."""
+    """Base of the families that scikit-learn fits: numbers are not cut, fits are random and have no steps or cell
+    weights.
+    """
 
     takes_numbers = True
     counts_cells = shows_weights = False
 
-    def draws(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Mapping[str, Any]) -> bool:
         """Return True: trees and the folds of the calibration are random."""
         return True
 

@@ -32,9 +32,9 @@ from alrviz.stop import NEVER, StopToken
 
 
 class ConditionalRows(Rows):
-    """Rows with a key (T, N) per column, the fixed part of their scores (N, C), and what sums over missing values.
+    """Rows with a key (T, N) per column, the fixed part of their scores (N, C), and the parts that miss columns.
 
-    `fixed` and `gaps` are None if there is nothing of the kind.
+    `fixed` is None if it is 0, `gaps` if no missing columns are summed out.
     """
 
     def __init__(self, rows: Rows, keys: Codes, fixed: Floats | None, gaps: Parts | None = None):
@@ -156,7 +156,7 @@ def conditional_objective(
     encoded_tables = [encoded] if heldout is None else [encoded, heldout]
     all_codes = as_kernel_codes(np.concatenate([encoded_rows.codes for encoded_rows in encoded_tables], axis=1))
     space = tables.network.space
-    blocks = [Block(np.array(columns, np.int32), np.array([t])) for t, columns in enumerate(space.chosen)]
+    blocks = [Block(np.array(columns, np.int32), np.array([t])) for t, columns in enumerate(space.given_tuples)]
     joint = number_joint_values(blocks, all_codes, space.levels, jobs, stop)
     links = CellIndex.from_cells(space, tables.cells).links(all_codes, blocks, joint, jobs, stop)
     # scores of levels alone, where no row has their parents: no cell of the tables has a part in them

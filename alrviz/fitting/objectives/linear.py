@@ -32,12 +32,12 @@ from alrviz.stop import NEVER, StopToken
 def ridge_of(parameterisation: Parameterisation, alpha: Alpha, penalty: str) -> Floats | None:
     """Return 2 alpha q, shaped as w (S + 1, C) or as shared weights; None without a penalty."""
     alphas = parameterisation.alpha_of_weights(alpha)
-    q = parameterisation.squares if penalty == "phi" else np.ones(parameterisation.shape)
+    q = parameterisation.penalty_weights if penalty == "phi" else np.ones(parameterisation.shape)
     return 2.0 * alphas * q if np.any(alphas) else None
 
 
 class CellWeights:
-    """What objectives of weights of seen cells share, in memory or in chunks."""
+    """Base of the objectives of weights of seen cells, with rows in memory or in chunks."""
 
     parameterisation: Parameterisation
     bounds: tuple[float, float] | None
@@ -56,7 +56,7 @@ class CellWeights:
 
     def criterion(self, point: Point) -> float:
         """Return max over w of |dF/dw| / (||its scales|| N), without scales of 0: it is small at the optimum."""
-        norms = self.parameterisation.norms
+        norms = self.parameterisation.scale_norms
         slope = np.divide(self._projected(point), norms, out=np.zeros_like(norms), where=norms != 0)
         return float(np.abs(slope).max(initial=0.0)) / self.total
 
@@ -86,6 +86,25 @@ class CellWeights:
                 "order"
             )
         return self.parameterisation.weights_at(np.concatenate([model.phi, model.bias[None, :]]))
+
+    def weights_near(self, model: LinearModel) -> Floats | None:
+        """Return the w (S + 1, C) whose phi is that of a model of other rows, 0 in cells that it lacks; None if columns
+        have other levels there.
+        """
+        space, seen_cells = self._tables.space, self._tables.seen_cells
+        if model.n_classes != self._tables.n_classes or not np.array_equal(model.space.levels, space.levels):
+            return None
+        number_of_tuple = model.space.numbers
+        tuple_numbers = np.array([number_of_tuple.get(tuple(columns), -1) for columns in space.members], np.int64)
+        t = space.tuple_of(seen_cells)
+        cells = np.where(tuple_numbers < 0, -1, model.space.first[tuple_numbers] - space.first)[t]
+        cells = np.where(tuple_numbers[t] < 0, -1, cells + seen_cells)
+        places = np.minimum(np.searchsorted(model.seen_cells, cells), max(0, len(model.seen_cells) - 1))
+        phi = np.zeros((len(seen_cells) + 1, model.n_classes))
+        shared = model.seen_cells[places] == cells
+        phi[:-1][shared] = model.phi[places[shared]]
+        phi[-1] = model.bias
+        return self.parameterisation.weights_at(phi)
 
 
 class LinearObjective(CellWeights, ScoredObjective):
@@ -134,7 +153,7 @@ class LinearObjective(CellWeights, ScoredObjective):
         self._table = empty(cover.blocks.n_joint, rows.padded_width)
 
     def penalise(self, alpha: Alpha) -> None:
-        """Change alpha for points made from now on; earlier points stay as they are."""
+        """Change alpha for points made from now on; earlier points are not changed."""
         self.alpha = self.parameterisation.alpha_of_weights(alpha)
         self._q = ridge_of(self.parameterisation, alpha, self._penalty)
 
@@ -213,8 +232,8 @@ class LinearObjective(CellWeights, ScoredObjective):
             diagonal += self._q
         return diagonal
 
-    def single(self) -> SingleRows:
-        """Return the rows for single steps."""
+    def single_rows(self) -> SingleRows:
+        """Return the training rows for solvers that visit them one by one."""
         parameterisation, cover = self.parameterisation, self._cover
         return SingleRows(
             self.rows, cover.blocks, len(self._unseen_cells), parameterisation.scale, parameterisation.owner, self.loss

@@ -49,7 +49,7 @@ class FitObjective(ABC):
         bounds: of every weight; None without bounds.
         loss: the loss of a row.
         scale: of phi = scale * w[owner]; None if weights have no such units.
-        monitored_name: what `monitored` returns, in words.
+        monitored_name: what `monitored_value` returns, in words.
     """
 
     total: float
@@ -82,8 +82,8 @@ class FitObjective(ABC):
         """Return the weights of a model of the same kind, cells and classes, shaped as for `value_grad`."""
         raise NotImplementedError
 
-    def monitored(self, point: Any) -> float:
-        """Return the value at a point whose decrease over the last steps tells whether to go on."""
+    def monitored_value(self, point: Any) -> float:
+        """Return the value at a point by whose decrease over the last steps the convergence test decides."""
         value: float = point.objective
         return value
 
@@ -157,7 +157,9 @@ class Objective(FitObjective):
         self.buffers.close()
 
     def metric(self, point: Point) -> Floats | None:
-        """Return the squared units of the step from `point`, shaped as w, if they change at every step, else None."""
+        """Return the squared units of the step from `point`, shaped as w; None if units do not change from step to
+        step.
+        """
         return None
 
     def penalty_line_derivatives(self, w: Floats, direction: Floats) -> tuple[float, float]:
@@ -251,7 +253,7 @@ class Line(ABC):
         self._penalty_derivatives = objective.penalty_line_derivatives(start.w, direction)
 
     def at(self, t: float) -> tuple[float, float, float]:
-        """Return F, dF/dt and d2F/dt2 at t."""
+        """Return F at step length t, and its first two derivatives by t."""
         loss, slope, curvature = self.loss_at(t)
         penalty_slope, penalty_curvature = self._penalty_derivatives
         value = loss + self.start.penalty + t * (penalty_slope + 0.5 * t * penalty_curvature)
@@ -259,11 +261,11 @@ class Line(ABC):
 
     @abstractmethod
     def loss_at(self, t: float) -> LineDerivatives | Floats:
-        """Return the loss and its two derivatives at t."""
+        """Return the loss at step length t, and its first two derivatives by t."""
 
     @abstractmethod
     def move(self, t: float) -> Point:
-        """Return the point at t."""
+        """Return the point at step length t."""
 
 
 class LineObjective(Line):
@@ -292,5 +294,5 @@ class LineObjective(Line):
         )
 
     def move(self, t: float) -> Point:
-        """Return the point at t."""
+        """Return the point at step length t; the line cannot be used afterwards."""
         return self.objective.point_on(self, t)

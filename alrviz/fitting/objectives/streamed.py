@@ -84,7 +84,7 @@ class StreamObjective(CellWeights, Objective):
         unseen: phi of cells that no training row has; None for 0.
         trial: rows to try step lengths of [sALR]'s learner.
         sample: rows to try other learners; the Hessian of its training part stands for all rows.
-        spent: passes over the rows before the fit, for counting and selecting.
+        passes_before: passes over the rows before the fit, for counting and selecting.
         stop: checked between the parts of every pass.
 
     Attributes:
@@ -105,7 +105,7 @@ class StreamObjective(CellWeights, Objective):
         unseen: Unseen | None,
         trial: TrainValidationChunk,
         sample: TrainValidationChunk,
-        spent: float = 0.0,
+        passes_before: float = 0.0,
         stop: StopToken = NEVER,
     ):
         tables = parameterisation.tables
@@ -115,7 +115,9 @@ class StreamObjective(CellWeights, Objective):
             total=float(tables.class_counts.sum()), n_classes=tables.n_classes, n_jobs=self.passes.n_jobs,
             alpha=parameterisation.alpha_of_weights(alpha), stop=stop,
         )  # fmt: skip
-        self.parameterisation, self.trial, self.sample, self.spent = parameterisation, trial, sample, spent
+        self.parameterisation, self.trial, self.sample, self.passes_before = (
+            parameterisation, trial, sample, passes_before
+        )  # fmt: skip
         self.scale: Floats = parameterisation.scale
         self._unseen = unseen
         self._cell_rows, self._table = streamed.rows, streamed.blank(unseen)
@@ -232,7 +234,7 @@ class StreamObjective(CellWeights, Objective):
 
 
 class StreamLine(Line):
-    """F along point.w + t * direction, known at STEP_MULTIPLES times the guess."""
+    """F along point.w + t * direction, known at those t that are STEP_MULTIPLES times a guess."""
 
     def __init__(self, objective: StreamObjective, start: Point, direction: Floats, guess: float | None):
         super().__init__(objective, start, direction)

@@ -79,7 +79,7 @@ class Run(RunAttributes, Job[Step]):
         scheduler: for a table read in batches, the Dask cluster that passes over its rows, as the scheduler's address
             or a `distributed.Client`: the same bits, sooner. Steps row by row (AdaGrad's) run on this machine.
         progress: for a table read in batches, called with what is read or encoded, and the number of rows so far.
-        on_trial: called with each entry of `tried` as it comes.
+        on_trial: called with each entry of `trials` as it comes.
         estimate: an earlier estimate for the same rows and threads; None to estimate when the run starts, which also
             happens if less memory is free by then than the estimate needs.
 
@@ -91,7 +91,7 @@ class Run(RunAttributes, Job[Step]):
 
     Attributes:
         trace: the steps so far; readable from any thread at any time.
-        tried: the trials of order="auto" so far: order, alpha_1, ... (if alphas are chosen), log_loss, and the number
+        trials: the trials of order="auto" so far: order, alpha_1, ... (if alphas are chosen), log_loss, and the number
         of
             folds it is over.
         outcome: None until the run has ended, then why.
@@ -169,7 +169,7 @@ class Run(RunAttributes, Job[Step]):
         self.tables: Tables | None = None
         self._levels: list[Level] = []
         self._choices: list[str] = []
-        self.tried: list[Mapping[str, float]] = []
+        self.trials: list[Mapping[str, float]] = []
         self._encode: Callable[[Recipe], TrainingData] | None = None
         self._alpha_was_chosen = False  # the fit then begins where the search has ended, if possible
         self._selection_passes = 0
@@ -239,7 +239,7 @@ class Run(RunAttributes, Job[Step]):
                 if self.outcome is not None:
                     return None
                 try:
-                    state, step, verdict = self._next()
+                    state, step, verdict = self._next_step()
                 except Stopped:
                     return None
                 except Exception as error:
@@ -269,7 +269,7 @@ class Run(RunAttributes, Job[Step]):
             self._disconnect()
 
     def _adopt_choices(self, state: SolverState) -> None:
-        """Put what the solver has chosen into the recipe, with a sentence."""
+        """Enter the settings that the solver has chosen into the recipe, with a sentence on them."""
         chosen_params = {} if self._fit is None else self._fit.solver.chosen_params(state)
         if any(self.recipe.params[name] != value for name, value in chosen_params.items()):
             self.recipe, self._alpha_was_chosen = self.recipe.replace(**chosen_params), True
@@ -283,16 +283,16 @@ class Run(RunAttributes, Job[Step]):
     def replay(self, index: int) -> "Run":
         """Return a new run of the same recipe, fitted up to step `index`, with the same bits."""
         # the limit of this run: with the memory that is free now, another solver might be chosen
-        max_memory = self.estimate.allowed if self.estimate else self._max_memory
+        max_memory = self.estimate.max_bytes if self.estimate else self._max_memory
         limits: dict[str, Any] = {"n_jobs": self._n_jobs, "max_memory": max_memory, "start": self._start}
         if self.dataset is None and self._prepared is not None:
             replayed = Run.on_encoded(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
         else:
             replayed = Run(self.dataset, self.recipe, scheduler=self._scheduler, **limits)
         # the recipe has the chosen values already
-        replayed._choices, replayed.tried, replayed._selection_passes = (
+        replayed._choices, replayed.trials, replayed._selection_passes = (
             [*self._choices],
-            [*self.tried],
+            [*self.trials],
             self._selection_passes,
         )
         replayed._alpha_was_chosen = self._alpha_was_chosen
@@ -349,7 +349,7 @@ class Run(RunAttributes, Job[Step]):
             finally:
                 self._advancing.release()
 
-    def _next(self) -> tuple[SolverState, Step, Outcome | None]:
+    def _next_step(self) -> tuple[SolverState, Step, Outcome | None]:
         """Return the next state, its step, and the outcome if it is the last."""
         fit = self._fit or self._prepare()
         started_at = time.perf_counter()
@@ -413,9 +413,9 @@ class Run(RunAttributes, Job[Step]):
         fit, self.tables = problem.fit, problem.tables
         if self._start is not None and not isinstance(self.dataset, Stream):
             fit = replace(fit, w0=fit.objective.weights_of(self._start))
-        self.compile_seconds += problem.compiled
+        self.compile_seconds += problem.compile_seconds
         self.trace.baseline.update(problem.baseline)
-        self._convergence_test = ConvergenceTest(fit.objective, fit.max_iter, fit.tol, fit.spent)
+        self._convergence_test = ConvergenceTest(fit.objective, fit.max_iter, fit.tol, fit.passes_before)
         self._observers = [observers.training(fit.objective), *problem.observers]
         self.trace.rows = fit.objective.total
         if problem.heldout is not None:
@@ -438,7 +438,7 @@ class Run(RunAttributes, Job[Step]):
         prepared = self._prepared
         require_learnable(prepared.encoded)
         self.activity = "compiling"
-        self.compile_seconds = warm_covers(prepared.wide) if self.recipe.definition.counts_cells else 0.0
+        self.compile_seconds = warm_covers(prepared.has_wide_codes) if self.recipe.definition.counts_cells else 0.0
         stop.check()
         if self.recipe.discretize == AUTO and (self._encode is None or not prepared.encoded.smooth_levels.any()):
             self.recipe = self.recipe.replace(discretize="smooth")  # there are no other levels to try
@@ -448,7 +448,7 @@ class Run(RunAttributes, Job[Step]):
         recipe = self.recipe
         self.activity = "estimating"
         cost = self.estimate
-        if cost is None or cost.refused or cost.cost.bytes > allowed_bytes(self._max_memory):
+        if cost is None or cost.refusal or cost.cost.bytes > allowed_bytes(self._max_memory):
             self.estimate = cost = estimate(recipe, TableShape.from_prepared(prepared, stop), self._max_memory)
         require_memory(cost)
         params = _with_solver(recipe, cost)
@@ -483,16 +483,16 @@ class Run(RunAttributes, Job[Step]):
             chunks = ClusterChunks(client, self.coded, "train", self.token).without
         request = StreamRequest(
             self.coded, chunks, recipe, max_bytes, self._n_jobs, self._report, self.token, self._levels.append,
-            spent=self._selection_passes,
+            passes_before=self._selection_passes,
         )  # fmt: skip
-        trial = replace(request, on_level=lambda level: None, choosing=True)
+        trial = replace(request, on_level=lambda level: None, chooses_settings=True)
         if AUTO in (self.recipe.params.get("order"), self.recipe.params.get("alpha")):
             rows = first_training_rows(self.coded)
             rows = rows.take(np.arange(min(rows.n_rows, MAX_LEARNER_ROWS)))
             self._choose_order(TrainingData(rows, None, None, self._n_jobs), sampled=True)
         self._choose_keep(lambda candidate: candidate.definition.make_stream(replace(trial, recipe=candidate))[0])
         self.recipe.definition.check_stream(self.recipe.params, len(self.coded.levels))
-        self._selection_passes += sum(chunks_read.passes for chunks_read in request.used)
+        self._selection_passes += sum(chunks_read.passes for chunks_read in request.chunks_read)
         problem, self.estimate = self.recipe.definition.make_stream(
             replace(request, recipe=self.recipe, start=self._start)
         )
@@ -505,7 +505,7 @@ class Run(RunAttributes, Job[Step]):
         """
 
         def on_trial(trial: Mapping[str, float]) -> None:
-            self.tried.append(trial)
+            self.trials.append(trial)
             if self._on_trial is not None:
                 self._on_trial(trial)
             self.activity = f"choosing the order: {trial['log_loss']:.4f} at {trial['order']}"

@@ -66,16 +66,16 @@ class RunAttributes:
     @property
     def passes_before(self) -> float:
         """Passes that counting and selecting took over a table read in batches, once they are done; else 0."""
-        return (self._fit.spent or 0.0) if self._fit else 0.0
+        return (self._fit.passes_before or 0.0) if self._fit else 0.0
 
     @property
     def encoded(self) -> "Encoded | None":
-        """The training rows, once prepared; None for a table read in batches."""
+        """The encoded training rows, once prepared; None for a table read in batches."""
         return self._prepared.encoded if self._prepared else None
 
     @property
     def holdout(self) -> "Encoded | None":
-        """The held-out rows, once prepared; None without any."""
+        """The encoded held-out rows, once prepared; None without any."""
         return self._prepared.holdout if self._prepared else None
 
     @property
@@ -91,9 +91,7 @@ class RunAttributes:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences on what is not used of a table read in batches, or not spread over a cluster, and on chosen
-        settings.
-        """
+        """Sentences on settings that batches or the cluster do not support, and on chosen settings."""
         notes = [*(self.coded.notes if self.coded else []), *self._choices]
         if (
             self._scheduler is not None
@@ -106,7 +104,7 @@ class RunAttributes:
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """The tuples that were scored and kept, level by level as they come; () if none are selected."""
+        """The tuples that were scored and kept, level by level; () if the family selects none."""
         return tuple(self._levels)
 
     @property

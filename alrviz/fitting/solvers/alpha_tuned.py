@@ -5,12 +5,13 @@
 L is the log loss of validation rows and a the logarithms of the alphas; `choose_alpha.Descent` chooses them. Each
 fold's fit starts from its own weights at the nearest alphas fitted before, over cells or, for few rows, with Gram
 matrices (row_space.py). H is the Hessian of the fit's F at its minimum, and u takes one run of conjugate gradients per
-fold, whatever the number of alphas. The intercepts belong to the smallest alpha.
+fold, from the u before, whatever the number of alphas. The intercepts belong to the smallest alpha.
 
 Each trial of alphas is a step of kind "search"; it has "alpha_1", ..., "alpha_n", "search_log_loss" and "search_folds"
 (their number) in `extra`. Later steps have the chosen alphas.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -19,13 +20,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, Fold, Search, named_alphas, row_losses
+from alrviz.fitting.objectives.ridge import Point
+from alrviz.fitting.solvers.choose_alpha import (
+    Candidate,
+    Descent,
+    Search,
+    SlopedFold,
+    named_alphas,
+    row_losses,
+)
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.row_space import GramFit, GramMatrices, combine_orders, multiply
 from alrviz.fitting.solvers.state import Solver, SolverState
 from alrviz.fitting.solvers.tron import Tron, invert_diagonal, newton_step
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
+from alrviz.passes.vectors import dot
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
@@ -45,51 +55,79 @@ GRAM_TOL = 1e-4  # relative decrease of F per step at which a fit with Gram matr
 
 @dataclass(eq=False)
 class AlphaFold:
-    """A fit by passes over rows and cells, started at the weights w; `ends` has its final weights by alphas."""
+    """A fit by passes over rows and cells, started at the weights w; `final_weights`: those at its end, by alphas."""
 
     objective: "LinearObjective"
     heldout: Rows
     w: Floats
-    ends: dict[tuple[float, ...], Floats] = field(default_factory=dict)
+    final_weights: dict[tuple[float, ...], Floats] = field(default_factory=dict)
+    _alpha: Floats | None = None
+    _point: Point | None = None
+    _adjoint: Floats | None = None  # -u of the last slopes
 
     @property
     def weights(self) -> Floats:
         """(m,) weights of the validation rows."""
         return self.heldout.weights
 
-    def evaluate(
-        self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
-    ) -> tuple[Floats, Floats, float]:
+    def evaluate(self, value: Floats, stop: StopToken, close: bool = False) -> tuple[Floats, float]:
         """Fit at these alphas, value (G,), from the nearest weights fitted before, with FINAL_TOL if `close`; see
         `Fold`.
         """
-        objective, weights_by_alpha, alpha = self.objective, self.ends, value
-        nearest_alpha = min(weights_by_alpha, key=lambda end: float(np.sum(np.log(end / alpha) ** 2)), default=None)
+        objective, weights_by_alpha, alpha = self.objective, self.final_weights, value
         objective.penalise(tuple(alpha.tolist()) if len(alpha) > 1 else float(alpha[0]))
         solver, test = (
             Tron(max_start_steps=MAX_STEPS // 2),
             ConvergenceTest(objective, MAX_STEPS, FINAL_TOL if close else SEARCH_TOL),
         )
-        state = solver.init(objective, self.w if nearest_alpha is None else weights_by_alpha[nearest_alpha])
+        self._point = None  # its buffers are free for this fit
+        state = solver.init(objective, self._nearest_end(alpha))
         while test.verdict(state) is None:
             stop.check()
             state = solver.advance(objective, state)
-        row_share = objective.rows.n_rows / max(1, objective.rows.n_rows + self.heldout.n_rows)
-        w, passes, slope = state.point.w, state.passes, np.zeros(len(alpha))
+        self._alpha, self._point = alpha, state.point
         weights_by_alpha.pop(key := tuple(alpha.tolist()), None)
         while len(weights_by_alpha) >= MAX_ENDS:
             del weights_by_alpha[next(iter(weights_by_alpha))]
-        weights_by_alpha[key] = w
-        losses = row_losses(objective, w, self.heldout)
-        if sloped:
-            validation_slopes = objective.slopes_on(w, self.heldout)
-            inverse = invert_diagonal(objective.hessian_diagonal(state.point))
-            step, products = newton_step(
-                objective, replace(state.point, gradient=validation_slopes), inverse, np.inf, SLOPE_SOLVE_TOL
-            )
-            passes += products  # the step is -u
-            slope = _by_order(step * objective.ridge * (w - objective.center), objective, alpha)
-        return losses, slope, row_share * passes
+        weights_by_alpha[key] = state.point.w
+        return row_losses(objective, state.point.w, self.heldout), self._training_share * state.passes
+
+    def start_from(self, other: "AlphaFold", value: Floats) -> None:
+        """Start at the end of the other fold's fit nearest to these alphas (G,), in the cells that both have."""
+        w = self.objective.weights_near(other.objective.model(other._nearest_end(value)))
+        self.w = self.w if w is None else w
+
+    def _nearest_end(self, alpha: Floats) -> Floats:
+        """Return the final weights of the fit at the nearest alphas; w before the first."""
+        nearest_alpha = min(self.final_weights, key=lambda end: float(np.sum(np.log(end / alpha) ** 2)), default=None)
+        return self.w if nearest_alpha is None else self.final_weights[nearest_alpha]
+
+    def slopes(self) -> tuple[Floats, float]:
+        """Return the slopes (G,) at the last alphas, by one run of conjugate gradients; see `SlopedFold`."""
+        objective, point, alpha = self.objective, self._point, self._alpha
+        assert point is not None and alpha is not None, "alphas have been evaluated"
+        validation_slopes = objective.slopes_on(point.w, self.heldout)
+        inverse = invert_diagonal(objective.hessian_diagonal(point))
+        start, residual, tol = self._adjoint, validation_slopes, SLOPE_SOLVE_TOL
+        products = 0
+        if start is not None:  # what is left to be solved, and to be within the same tolerance
+            residual = validation_slopes + objective.hvp(point, start)
+            products = 1
+            left = dot(residual, residual * inverse) / dot(validation_slopes, validation_slopes * inverse)
+            if left < 1.0:
+                tol = min(tol / math.sqrt(left), 1.0)
+            else:
+                start, residual = None, validation_slopes
+        step, n_products = newton_step(objective, replace(point, gradient=residual), inverse, np.inf, tol)
+        self._adjoint = step if start is None else step + start
+        slopes = _by_order(self._adjoint * objective.ridge * (point.w - objective.center), objective, alpha)
+        return slopes, self._training_share * (products + n_products)
+
+    @property
+    def _training_share(self) -> float:
+        """The share of all rows that a pass over the training rows visits."""
+        n_rows = self.objective.rows.n_rows
+        return n_rows / max(1, n_rows + self.heldout.n_rows)
 
 
 @dataclass(eq=False)
@@ -106,44 +144,58 @@ class RowFold:
     by_order: GramMatrices
     y: NDArray[np.integer]
     weights: Floats
+    _last: tuple[Floats, GramMatrices, Floats] | None = None  # alphas, the combined matrix, p (C, m)
 
-    def evaluate(
-        self, value: Floats, sloped: bool, stop: StopToken, close: bool = False
-    ) -> tuple[Floats, Floats, float]:
+    def evaluate(self, value: Floats, stop: StopToken, close: bool = False) -> tuple[Floats, float]:
         """Fit at these alphas, value (G,), to GRAM_TOL, whatever `close`; see `Fold`."""
-        fit, rows, alpha = self.fit, np.arange(len(self.y)), value
-        _, products = fit.fit(alpha.tolist(), GRAM_TOL)
-        matrix = combine_orders(self.by_order, alpha.tolist())
+        fit = self.fit
+        _, products = fit.fit(value.tolist(), GRAM_TOL)
+        matrix = combine_orders(self.by_order, value.tolist())
         z = fit.offset[:, None] + multiply(matrix, fit.a, fit.n_jobs)
-        log_norm, slope = logsumexp(z, axis=0), np.zeros(len(alpha))
-        if sloped:
-            residual = np.exp(z - log_norm)
-            residual[self.y, rows] -= 1.0
-            residual *= self.weights
-            for g in range(len(alpha)):
-                intercept_part = 0.5 / alpha[g] * (g == alpha.argmin())  # the intercepts'
-                factor, constant = np.float32(-0.5 / alpha[g]), np.float32(-intercept_part)
-                training_change, validation_change = (
-                    matrices[g] * factor + constant for matrices in (fit.by_order, self.by_order)
-                )
-                slope[g] = np.vdot(
-                    residual,
-                    multiply(validation_change, fit.a, fit.n_jobs)
-                    + multiply(matrix, fit.slope(training_change), fit.n_jobs),
-                )
-        return log_norm - z[self.y, rows], slope, products / (1.0 + len(rows) / len(fit.y))
+        log_norm = logsumexp(z, axis=0)
+        self._last = value, matrix, np.exp(z - log_norm)
+        return log_norm - z[self.y, np.arange(len(self.y))], self._training_share * products
+
+    def start_from(self, other: "RowFold", value: Floats) -> None:
+        """Start as before, whatever the values (G,): numbers of another fold are of other rows."""
+
+    def slopes(self) -> tuple[Floats, float]:
+        """Return the slopes (G,) at the last alphas; see `SlopedFold`."""
+        assert self._last is not None, "alphas have been evaluated"
+        fit, (alpha, matrix, residual) = self.fit, self._last
+        residual = residual.copy()
+        residual[self.y, np.arange(len(self.y))] -= 1.0
+        residual *= self.weights
+        slopes = np.zeros(len(alpha))
+        for g in range(len(alpha)):
+            intercept_part = 0.5 / alpha[g] * (g == alpha.argmin())  # the intercepts'
+            factor, constant = np.float32(-0.5 / alpha[g]), np.float32(-intercept_part)
+            training_change, validation_change = (
+                matrices[g] * factor + constant for matrices in (fit.by_order, self.by_order)
+            )
+            slopes[g] = np.vdot(
+                residual,
+                multiply(validation_change, fit.a, fit.n_jobs)
+                + multiply(matrix, fit.slope(training_change), fit.n_jobs),
+            )
+        return slopes, 0.0
+
+    @property
+    def _training_share(self) -> float:
+        """The share of all rows that a product with the training rows visits."""
+        return 1.0 / (1.0 + len(self.y) / len(self.fit.y))
 
 
 @dataclass(frozen=True)
 class ChosenAlpha:
-    """The chosen alphas, and what the solver carries."""
+    """The chosen alphas, and the inner solver's carry."""
 
     alpha: tuple[float, ...]
     carry: object = None
 
 
 @dataclass(frozen=True, eq=False)
-class Searching:
+class AlphaSearch:
     """Carried while alphas are searched.
 
     A bare generator would be closed when a run is released, perhaps by another thread during a trial, which Python
@@ -155,7 +207,7 @@ class Searching:
 
 @dataclass(frozen=True)
 class AlphaTuned(Solver):
-    """A solver that first chooses the penalty. Carries a `Searching`, then a `ChosenAlpha`.
+    """A solver that first chooses the penalty. Carries a `AlphaSearch`, then a `ChosenAlpha`.
 
     Args:
         solver: takes the steps.
@@ -167,7 +219,7 @@ class AlphaTuned(Solver):
     """
 
     solver: Solver
-    make: Callable[[], Iterable[Fold]]
+    make: Callable[[], Iterable[SlopedFold]]
     strategy: Descent
     fallback: float
     stop: StopToken = NEVER
@@ -175,7 +227,7 @@ class AlphaTuned(Solver):
 
     def init(self, objective: "LinearObjective", w0: Floats) -> SolverState:
         """Return the state at the start point w0, shaped as the objective's weights."""
-        return replace(self.solver.init(objective, w0), carry=Searching(self.trials()))
+        return replace(self.solver.init(objective, w0), carry=AlphaSearch(self.trials()))
 
     def trials(self) -> Search:
         """Yield candidates as they are evaluated, and return the best; None if nothing can be held out."""

@@ -81,14 +81,14 @@ def _search(
         return state, 0.0
     max_component = float(abs(direction).max())
     guess = 1.0 / max_component if memory is None else memory.drop / slope
-    t, trials = lowest(lambda t: objective.value(state.point.w + t * direction), state.point.objective, guess)
+    t, trials = lowest_step(lambda t: objective.value(state.point.w + t * direction), state.point.objective, guess)
     charged = SolverState(
         state.index, state.point, state.evaluations + trials, state.passes + 0.5 * trials, carry=state.carry
     )  # fmt: skip
     return charged, t
 
 
-def lowest(value: Callable[[float], float], at_0: float, guess: float) -> tuple[float, int]:
+def lowest_step(value: Callable[[float], float], at_0: float, guess: float) -> tuple[float, int]:
     """Return the step t > 0 at which `value` is lowest, and the number of trials; 0.0 if none is below `at_0`.
 
     `guess` is the first trial.

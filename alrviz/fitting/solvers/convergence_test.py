@@ -23,7 +23,7 @@ _NO_DECREASE = "no step lowers F any further within the precision of floating po
 class ConvergenceTest:
     """Tests every state of one fit, from the last few values of the monitored objective (F, or its substitute).
 
-    The limit counts steps or, for a table read in batches, passes beyond the `spent` ones before the first step.
+    The limit counts steps or, for a table read in batches, passes, beyond those before the first step.
 
     Converged means: F fell by less than tol (relative) over 5 steps, and max |dF/dw| / (|scale| N) < sqrt(tol). A step
     with an inner loop, such as tron's, counts as many steps as the loop has turns, each with its share of the decrease:
@@ -57,7 +57,7 @@ class ConvergenceTest:
         if state.kind == "search":
             return None
         self._turns += state.turns
-        self._values.append((self._turns, self._objective.monitored(point)))
+        self._values.append((self._turns, self._objective.monitored_value(point)))
         if self._max_iter == 0:
             return Outcome(CONVERGED, "nothing was to be fitted: these are the weights of the start")
         # with a penalty or bounds separated data have an optimum too, which the fit approaches
@@ -65,7 +65,7 @@ class ConvergenceTest:
         if unbounded and point.sums.tied == 0.0 and point.sums.nll < SEPARATED_NLL * total_weight:
             return Outcome(SEPARATED, "every training row is classified right and its loss is 0 to six digits: "
                            "no finite optimum exists, weights would grow without end")  # fmt: skip
-        if self._flat() and self._objective.criterion(point) < math.sqrt(self._tol):
+        if self._is_flat() and self._objective.criterion(point) < math.sqrt(self._tol):
             monitored = self._objective.monitored_name
             return Outcome(CONVERGED, f"{monitored} fell by less than {self._tol:g} of itself over {WINDOW_STEPS} "
                            "steps and its slopes are small")  # fmt: skip
@@ -77,11 +77,14 @@ class ConvergenceTest:
         return None
 
     def _trend_text(self) -> str:
-        """Return what the last steps did: stochastic solvers, or several objectives, may raise the monitored value."""
+        """Return whether the monitored value fell over the last steps, in words.
+
+        Stochastic solvers, or several objectives, may raise it.
+        """
         is_falling = self._values[-1][1] < self._values[0][1]
         return f"{self._objective.monitored_name} was {'still falling' if is_falling else 'not settled'}"
 
-    def _flat(self) -> bool:
+    def _is_flat(self) -> bool:
         """Return whether the objective fell by less than `tol` of itself over the last WINDOW_STEPS steps."""
         window_start = self._turns - WINDOW_STEPS
         while len(self._values) > 1 and self._values[1][0] <= window_start:

@@ -47,7 +47,7 @@ class Tuning:
     folds.
     """
 
-    chosen: tuple[int, ...] = ()  # best iteration of each earlier fold
+    chosen_iterations: tuple[int, ...] = ()  # best iteration of each earlier fold
     fold: Fold | None = None
     state: SolverState | None = None
     lowest: float = np.inf  # validation loss of the current fold
@@ -55,8 +55,8 @@ class Tuning:
 
 
 @dataclass(frozen=True, eq=False)
-class Tuned:
-    """The chosen number of iterations, and what the solver carries."""
+class TunedIterations:
+    """The chosen number of iterations, and the inner solver's carry."""
 
     iterations: int
     carry: Any = None
@@ -64,7 +64,7 @@ class Tuned:
 
 @dataclass(frozen=True)
 class CrossTuned(Solver):
-    """A solver that first chooses its number of iterations. Carries a `Tuning`, then a `Tuned`.
+    """A solver that first chooses its number of iterations. Carries a `Tuning`, then a `TunedIterations`.
 
     Args:
         solver: takes the steps.
@@ -80,7 +80,7 @@ class CrossTuned(Solver):
 
     def init(self, objective: "ConditionalObjective", w0: Floats) -> SolverState:
         """Return the state at the start point w0, shaped as the objective's weights."""
-        carry = Tuning() if self.n_folds and self.max_iter else Tuned(self.max_iter)
+        carry = Tuning() if self.n_folds and self.max_iter else TunedIterations(self.max_iter)
         return replace(self.solver.init(objective, w0), carry=carry)
 
     def advance(self, objective: "ConditionalObjective", state: SolverState) -> SolverState:
@@ -96,7 +96,7 @@ class CrossTuned(Solver):
         return replace(
             next_state,
             kind="inner",
-            carry=Tuned(n_iterations, next_state.carry),
+            carry=TunedIterations(n_iterations, next_state.carry),
             stalled=next_state.stalled or at_end,
             note=note if at_end else next_state.note,
             extra={"tuned_stop": float(n_iterations)},
@@ -104,7 +104,7 @@ class CrossTuned(Solver):
 
     def _tune(self, state: SolverState, tuning: Tuning) -> SolverState:
         """Return the state after an iteration of a fold's fit; the best iteration of each fold is remembered."""
-        fold = tuning.fold or self.make(len(tuning.chosen))
+        fold = tuning.fold or self.make(len(tuning.chosen_iterations))
         previous = tuning.state
         if previous is None:
             inner_state, evaluations, passes = self.solver.init(fold.objective, fold.objective.start), 0, 0.0
@@ -114,19 +114,19 @@ class CrossTuned(Solver):
                 previous.evaluations,
                 previous.passes,
             )
-        extra = _losses(fold, inner_state, len(tuning.chosen))
+        extra = _losses(fold, inner_state, len(tuning.chosen_iterations))
         loss, index = extra["fold_heldout_log_loss"], inner_state.index
         lowest, best_index = (loss, index) if loss < tuning.lowest else (tuning.lowest, tuning.best)
         has_ended = (
             inner_state.stalled
             or index >= self.max_iter
             or index - best_index >= PATIENCE_ITERATIONS
-            or _flat(previous, inner_state)
+            or _is_flat(previous, inner_state)
         )
-        carry: Tuning | Tuned = Tuning(tuning.chosen, fold, inner_state, lowest, best_index)
+        carry: Tuning | TunedIterations = Tuning(tuning.chosen_iterations, fold, inner_state, lowest, best_index)
         if has_ended:
-            iterations = (*tuning.chosen, best_index)
-            carry = Tuning(iterations) if len(iterations) < self.n_folds else Tuned(median_low(iterations))
+            iterations = (*tuning.chosen_iterations, best_index)
+            carry = Tuning(iterations) if len(iterations) < self.n_folds else TunedIterations(median_low(iterations))
         return replace(
             state,
             evaluations=state.evaluations + inner_state.evaluations - evaluations,
@@ -155,7 +155,7 @@ def _losses(fold: Fold, inner: SolverState, fold_number: int) -> dict[str, float
     }
 
 
-def _flat(previous: SolverState | None, inner: SolverState) -> bool:
+def _is_flat(previous: SolverState | None, inner: SolverState) -> bool:
     return (
         previous is not None and previous.point.objective - inner.point.objective < MIN_DECREASE * inner.point.objective
     )

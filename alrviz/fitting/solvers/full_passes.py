@@ -45,7 +45,7 @@ class FullPasses(Solver):
             inverse = invert_diagonal(objective.hessian_diagonal(point))
             gradient_norm = math.sqrt(dot(point.gradient, point.gradient * inverse))
             carry = Region(gradient_norm, gradient_norm)
-        return SolverState(0, point, 1, objective.spent + 1.0, carry=carry)
+        return SolverState(0, point, 1, objective.passes_before + 1.0, carry=carry)
 
     def advance(self, objective: StreamObjective, state: SolverState) -> SolverState:
         """Return the state a step later; its passes are counted, as they differ from those of a step in memory."""
@@ -64,7 +64,7 @@ class FullPasses(Solver):
             "w": point.w, "gradient": point.gradient, "sums": point.sums, "penalty": point.penalty,
             "diagonal": 0.0 if diagonal is None else diagonal,
             "pairs": np.array(vectors, np.float32), "rho": [rho for _, _, rho in pairs], "region": region,
-            "state": (state.index, state.evaluations, state.passes - objective.spent, state.step_size),
+            "state": (state.index, state.evaluations, state.passes - objective.passes_before, state.step_size),
         }  # fmt: skip
 
     def resume(self, objective: StreamObjective, checkpoint: Mapping[str, Any]) -> SolverState:
@@ -81,7 +81,9 @@ class FullPasses(Solver):
         radius, norm = checkpoint["region"].tolist()
         carry = Region(radius, norm, pairs) if objective.with_curvature else pairs
         index, evaluations, passes, step_size = checkpoint["state"].tolist()
-        return SolverState(int(index), point, int(evaluations), objective.spent + passes, step_size, carry=carry)
+        return SolverState(
+            int(index), point, int(evaluations), objective.passes_before + passes, step_size, carry=carry
+        )
 
 
 def fit_sample(objective: StreamObjective, w0: Floats) -> tuple[Floats, float]:

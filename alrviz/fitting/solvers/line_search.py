@@ -36,7 +36,7 @@ class GradientDescent(Solver):
         """Return the state one iteration later."""
         state, metric = _with_metric(objective, state)
         next_state, has_fallen = line_search_step(
-            objective, state, -_times(metric, state.point.gradient), None, STEP_SHARE
+            objective, state, -_times_metric(metric, state.point.gradient), None, STEP_SHARE
         )
         return next_state if has_fallen else stalled(next_state)
 
@@ -94,7 +94,7 @@ def quasi_newton(
         next_state, has_fallen = line_search_step(objective, state, two_loop(downhill, pairs, metric, jobs), 1.0)
     if not has_fallen:
         pairs = ()
-        next_state, has_fallen = line_search_step(objective, next_state, -_times(metric, gradient), None)
+        next_state, has_fallen = line_search_step(objective, next_state, -_times_metric(metric, gradient), None)
     if not has_fallen:
         return next_state, None
     differences = ((next_state.point.w, state.point.w), (next_state.point.gradient, gradient))
@@ -110,7 +110,7 @@ def _with_metric(objective: Objective, state: SolverState) -> tuple[SolverState,
     return (state, None) if metric is None else (replace(state, passes=state.passes + 0.5), metric)
 
 
-def _times(metric: Floats | None, gradient: Floats) -> Floats:
+def _times_metric(metric: Floats | None, gradient: Floats) -> Floats:
     return gradient if metric is None else metric * gradient
 
 

@@ -74,13 +74,13 @@ class GramFit:
         self._rows = np.arange(len(self.y))
 
     def fit(self, alpha: Sequence[float], tol: float) -> tuple[Floats, float]:
-        """Go on to the minimum at these alphas, until a step would lower F by less than `tol` of it.
+        """Continue to the minimum at these alphas, until a step would lower F by less than `tol` of it.
 
         Returns:
             The scores (C, n) there, and the number of products.
         """
         self._matrix = combine_orders(self.by_order, alpha)
-        change, n_products = self._times(self.a), 1
+        change, n_products = self._shrink(self._gram_product(self.a)), 1
         value, residual, p = self._evaluate(change)
         value += 0.5 * float(np.vdot(self.a, change))
         for _ in range(MAX_STEPS):
@@ -106,6 +106,22 @@ class GramFit:
         score_change = multiply(change, self.a, self.n_jobs)
         return self._solve(-self._hessian_product(self._p, score_change), self._p, SLOPE_SOLVE_TOL)[0]
 
+    def _shrink(self, change: Floats) -> Floats:
+        """Shrink `a`, whose K a is `change`, by decades while F falls; return its K a.
+
+        Numbers of alphas a million times larger are a start that Newton's steps do not recover from.
+        """
+        norm, scale = float(np.vdot(self.a, change)), 1.0
+
+        def value_at(scale: float) -> float:
+            return self._evaluate(scale * change)[0] + 0.5 * scale * scale * norm
+
+        value = value_at(scale)
+        while (shrunk_value := value_at(0.1 * scale)) < value:
+            scale, value = 0.1 * scale, shrunk_value
+        self.a = scale * self.a
+        return scale * change
+
     def _evaluate(self, change: Floats) -> tuple[float, Floats, Floats]:
         """Return the log loss, residuals and probabilities at scores (C, n) that differ by `change` from the offset."""
         z = self.offset[:, None] + change
@@ -129,7 +145,7 @@ class GramFit:
         """
         step, k_step = np.zeros_like(goal), np.zeros_like(goal)
         residual = goal.copy()
-        k_residual = self._times(residual)
+        k_residual = self._gram_product(residual)
         direction, k_direction = residual.copy(), k_residual.copy()
         squared_norm = first_squared_norm = float(np.vdot(residual, k_residual))
         n_products = 1
@@ -139,7 +155,7 @@ class GramFit:
             step += length * direction
             k_step += length * k_direction
             residual -= length * product
-            k_residual = self._times(residual)
+            k_residual = self._gram_product(residual)
             n_products += 1
             previous_size, squared_norm = squared_norm, float(np.vdot(residual, k_residual))
             direction *= squared_norm / previous_size
@@ -148,7 +164,7 @@ class GramFit:
             k_direction += k_residual
         return step, k_step, n_products
 
-    def _times(self, v: Floats) -> Floats:
+    def _gram_product(self, v: Floats) -> Floats:
         self.stop.check()
         return multiply(self._matrix, v, self.n_jobs)
 

@@ -52,7 +52,7 @@ def offers(objective: str, bounded: bool = False) -> frozenset[str]:
     return OFFERS[objective] - {"free"} if bounded else OFFERS[objective]
 
 
-def fitting_solvers(objective: str, bounded: bool = False) -> list[str]:
+def compatible_solvers(objective: str, bounded: bool = False) -> list[str]:
     """Return the solvers that fit an objective ("nll", "mse", "hinge"); bounded: with bounds on w."""
     return [solver for solver, needs in NEEDS.items() if needs <= offers(objective, bounded)]
 
@@ -81,7 +81,7 @@ def check_solver(solver: str, objective: str, bounded: bool = False, batches: bo
     """
     missing = NEEDS[solver] - offers(objective, bounded) - ({"batches"} if batches else set())
     if missing:
-        fit = fitting_solvers(objective, bounded)
+        fit = compatible_solvers(objective, bounded)
         setting = f"objective={objective!r}" + (" with bounds" if bounded else "")
         raise RecipeError(
             f"solver={solver!r} needs {', '.join(map(repr, sorted(missing)))}, which {setting} does not offer; "
@@ -97,6 +97,6 @@ def solver_matrix() -> "pd.DataFrame":
     """
     import pandas as pd
 
-    columns = {name: fitting_solvers(name) for name in OFFERS} | {"bounds": fitting_solvers("nll", bounded=True)}
+    columns = {name: compatible_solvers(name) for name in OFFERS} | {"bounds": compatible_solvers("nll", bounded=True)}
     solvers = [solver for solver, needs in NEEDS.items() if "batches" not in needs]
     return pd.DataFrame({name: [solver in fit for solver in solvers] for name, fit in columns.items()}, index=solvers)

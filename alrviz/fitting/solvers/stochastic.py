@@ -121,7 +121,7 @@ class Stochastic(Solver):
 
     def _plan(self, objective: LinearObjective) -> StochasticPlan:
         """Return the rows in the order of visits, the penalty of each visit, and a sample for trials."""
-        rows = objective.single()
+        rows = objective.single_rows()
         slope = objective.ridge.ravel()
         if self.method == "sgd":
             ridge = slope / len(rows.visit_order)

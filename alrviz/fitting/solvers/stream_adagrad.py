@@ -40,7 +40,7 @@ _MIN_LARGE_SAMPLE_ROWS = 10_000  # a smaller sample is passed over TRIAL_PASSES 
 class _Training:
     """AdaGrad's w and G (S + 1, 2, C), its eta0 and passes so far, and the weights of the state."""
 
-    moved: NDArray[np.float32]  # w and G (S + 1, 2, C)
+    weights_and_squares: NDArray[np.float32]  # w and G (S + 1, 2, C)
     eta0: float
     passes: int
     weights: Floats  # (S + 1, C)
@@ -62,7 +62,7 @@ class StreamAdaGrad(Solver):
 
     def init(self, objective: StreamObjective, w0: Floats) -> SolverState:
         """Return the state at the start point w0 (S + 1, C)."""
-        return SolverState(0, objective.value_grad(w0), 1, objective.spent)
+        return SolverState(0, objective.value_grad(w0), 1, objective.passes_before)
 
     def advance(self, objective: StreamObjective, state: SolverState) -> SolverState:
         """Return the state one pass later."""
@@ -71,7 +71,7 @@ class StreamAdaGrad(Solver):
             w = state.point.w
             eta0 = self.eta0 or self._search_eta0(objective, w)
             training = _Training(np.stack([w, np.zeros_like(w)], axis=1).astype(np.float32), eta0, 0, w)
-        table = objective.step_table(training.moved[:, 0], training.moved[:, 1])
+        table = objective.step_table(training.weights_and_squares[:, 0], training.weights_and_squares[:, 1])
         mean, n_before = _Mean(objective, table), objective.passes.n_passes
         progressive_loss = objective.passes.adagrad(
             table, training.eta0, (self.seed, training.passes), objective.stop,
@@ -105,10 +105,10 @@ class StreamAdaGrad(Solver):
         numbers = {
             "eta0": training.eta0,
             "passes": training.passes,
-            "learned": state.passes - objective.spent,
+            "learned": state.passes - objective.passes_before,
             "index": state.index,
         }
-        return {"moved": training.moved, "weights": training.weights, **numbers}
+        return {"moved": training.weights_and_squares, "weights": training.weights, **numbers}
 
     def resume(self, objective: StreamObjective, checkpoint: Mapping[str, Any]) -> SolverState:
         """Return the state of a checkpoint; raise `AlrvizError` if its weights have another shape."""
@@ -118,7 +118,7 @@ class StreamAdaGrad(Solver):
                 f"the checkpoint has weights of shape {w.shape}, expected {expected_shape}; remove it to start again"
             )
         training = _Training(checkpoint["moved"], float(checkpoint["eta0"]), int(checkpoint["passes"]), w)
-        point, passes = objective.value_grad(training.weights), objective.spent + float(checkpoint["learned"])
+        point, passes = objective.value_grad(training.weights), objective.passes_before + float(checkpoint["learned"])
         extra = {"eta0": training.eta0}
         return SolverState(int(checkpoint["index"]), point, 1, passes, training.eta0, carry=training, extra=extra)
 

@@ -68,7 +68,7 @@ class LBFGSStart:
 
     inverse: Floats
     pairs: Pairs = ()
-    slow: int = 0
+    n_slow_steps: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class Tron(Solver):
             next_state, pairs = quasi_newton(objective, state, start_carry.pairs, start_carry.inverse, self.memory)
             if pairs is not None:
                 decrease = state.point.objective - next_state.point.objective
-                n_slow_steps = start_carry.slow + 1 if decrease < MIN_DECREASE * state.point.objective else 0
+                n_slow_steps = start_carry.n_slow_steps + 1 if decrease < MIN_DECREASE * state.point.objective else 0
                 has_ended = n_slow_steps >= PATIENCE_STEPS or next_state.index >= self.max_start_steps
                 carry = None if has_ended else LBFGSStart(start_carry.inverse, pairs, n_slow_steps)
                 return replace(next_state, carry=carry, extra={"products": 0.0})
@@ -118,7 +118,7 @@ class Tron(Solver):
 def _newton(objective: Objective, state: SolverState, n_pairs: int, max_eta: float) -> SolverState:
     """Return the state one outer iteration later; n_pairs: pairs to store; max_eta: the largest eta."""
     point = state.point
-    inverse = invert_diagonal(_damped(objective.hessian_diagonal(point), objective))
+    inverse = invert_diagonal(_damp_diagonal(objective.hessian_diagonal(point), objective))
     gradient_norm = math.sqrt(dot(point.gradient, point.gradient * inverse))
     region = state.carry or Region(gradient_norm, gradient_norm)
     eta = min(max_eta, 10.0 * max_eta * math.sqrt(gradient_norm / (region.first_norm or 1.0)))
@@ -136,7 +136,7 @@ def _newton(objective: Objective, state: SolverState, n_pairs: int, max_eta: flo
     return replace(next_state, carry=region, turns=max(1, n_products), extra={"products": float(n_products)})
 
 
-def _damped(diagonal: Floats, objective: Objective) -> Floats:
+def _damp_diagonal(diagonal: Floats, objective: Objective) -> Floats:
     """Overwrite the Hessian's diagonal by M and return it."""
     if np.any(objective.alpha):
         ridge, twice = objective.ridge, 2.0 * objective.alpha  # ridge / twice is q: D' = D / q

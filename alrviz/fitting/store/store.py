@@ -182,7 +182,7 @@ class Store:
         runs = [run for _, run in self._runs("WHERE owner = ?", owner_digest(owner))]
         return [run for run in runs if kind in (None, run.kind)]
 
-    def unended(self, kind: str) -> list[tuple[StoredRun, str]]:
+    def unfinished_runs(self, kind: str) -> list[tuple[StoredRun, str]]:
         """Return the runs of a kind that have not ended, each with its owner's digest."""
         states = (RUNNING, INTERRUPTED)
         return [(run, owner) for owner, run in self._runs() if run.kind == kind and run.state in states]

@@ -65,7 +65,7 @@ class AlphaPathFit:
 
 
 def path(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
-    """Fit a recipe with every alpha of the options to the training rows of a split: a row for each, in order.
+    """Fit a recipe with every alpha of the task's options to the training rows of a split: a row for each, in order.
 
     train_seconds are the solver's alone, as all fits of a path share encoding and counting.
     """
@@ -80,8 +80,9 @@ def path(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
 def errors_above(rows: Sequence[Row], costs: Sequence[NDArray[np.float32]]) -> list[Row]:
     """Return for each fit the standard errors of its difference from the best of the path, by measure.
 
-    Rows are paired: the error of a mean difference d of the test rows' costs is sd(d) / sqrt(n). A difference of RMSE
-    is that of the mean squares divided by the sum of the two roots, and so is its error.
+    rows: measures of the fits; costs: of each the test rows' costs (3, n), which are paired. The error of a mean
+    difference d is sd(d) / sqrt(n). A difference of RMSE is that of the mean squares divided by the sum of the two
+    roots, and so is its error.
     """
     errors: list[Row] = [{} for _ in rows]
     for k, measure in enumerate(PAIRED_MEASURES):

@@ -37,7 +37,7 @@ class Checkpoint:
         self.id: str | None = None
         self._unavailable = f"finished tasks are not kept: {for_page(keep)}" if isinstance(keep, StoreError) else ""
         self.problem = self._unavailable
-        self._store = _store(keep)
+        self._open_store = _open_store(keep)
         self._owner, self._identity = owner, (owner, kind, spec, data_hash)
         self._last_beat = 0.0
         self._failed = False
@@ -78,7 +78,7 @@ class Checkpoint:
 
     def save(self, index: int, task: StudyTask, result: Result) -> None:
         """Save a finished task, unless it failed for a passing reason (see `Result`)."""
-        if (study_id := self.id) is not None and not result.passing:
+        if (study_id := self.id) is not None and not result.is_temporary:
             saved = (task.key, task.recipe, result.outcome, result.rows, result.predicted)
             self._attempt(lambda store: store.save_task(study_id, index, *saved))
 
@@ -104,10 +104,10 @@ class Checkpoint:
         An error is logged, reported in `problem`, and nothing more is saved. With `log_only_message` an error is only
         logged, with this message, and saving goes on.
         """
-        if self._store is None or (self._failed and not log_only_message):
+        if self._open_store is None or (self._failed and not log_only_message):
             return None
         try:
-            return action(self._store)
+            return action(self._open_store)
         except Damaged:
             raise
         except StoreError as error:
@@ -117,7 +117,7 @@ class Checkpoint:
         return None
 
 
-def _store(keep: Keep) -> Store | None:
+def _open_store(keep: Keep) -> Store | None:
     if isinstance(keep, Store):
         return keep
     if keep is False or isinstance(keep, StoreError):

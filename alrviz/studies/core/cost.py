@@ -18,7 +18,7 @@ from alrviz.data.encode import lost_text
 from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.data.splits import FOLDS, n_validation_folds
 from alrviz.errors import AlrvizError, MemoryLimitError, for_page
-from alrviz.fitting.choose_order import affordable
+from alrviz.fitting.choose_order import limit_work
 from alrviz.fitting.cost.cost import Cost, calibrate
 from alrviz.fitting.cost.estimate import Estimate, estimate, known_order, with_likely_order
 from alrviz.fitting.cost.table_shape import MAX_PLANNED_TUPLES, TableShape
@@ -56,9 +56,9 @@ class RecipeEstimate:
         name, recipe: the recipe, and its short name.
         estimate: memory of a fit, with its solver; None if not even that can be estimated.
         one_pass: a pass on this machine; empty if a fit has no passes, or is refused.
-        choosing: choosing alpha and the order before the fit.
+        choosing_cost: choosing alpha and the order before the fit.
         cost: the whole fit, choosing included.
-        refused: why the fit is refused; "" if it is not.
+        refusal: why the fit is refused; "" if it is not.
         note: a sentence on columns without cuts, or on an order that is still to be chosen.
         n_fits: number of such fits still to do.
     """
@@ -67,9 +67,9 @@ class RecipeEstimate:
     recipe: Recipe
     estimate: Estimate | None = None
     one_pass: Cost = field(default_factory=Cost)
-    choosing: Cost = field(default_factory=Cost)
+    choosing_cost: Cost = field(default_factory=Cost)
     cost: Cost = field(default_factory=Cost)
-    refused: str = ""
+    refusal: str = ""
     note: str = ""
     n_fits: int = 1
 
@@ -89,21 +89,23 @@ class StudyEstimate:
     n_jobs: int = 1
 
     @property
-    def spread(self) -> Cost:
+    def parallel_cost(self) -> Cost:
         """Cost with all processes: a lower bound of the time, as they share memory and disks."""
         return self.cost.shared_by(self.n_jobs)
 
     @property
     def refusals(self) -> list[str]:
         """The recipes that are refused, each with the reason."""
-        return [f"{fit.name}: {fit.refused}" for fit in self.fits if fit.refused]
+        return [f"{fit.name}: {fit.refusal}" for fit in self.fits if fit.refusal]
 
     def __str__(self) -> str:
-        text_lines = [f"{sum(fit.n_fits for fit in self.fits):,} fits, at least {duration_text(self.spread.seconds)}"]
+        text_lines = [
+            f"{sum(fit.n_fits for fit in self.fits):,} fits, at least {duration_text(self.parallel_cost.seconds)}"
+        ]
         text_lines[0] += f" in {self.n_jobs} processes" if self.n_jobs > 1 else ""
         text_lines += [
             f"  {fit.n_fits:,} of {fit.name}: "
-            + (fit.refused or f"about {each_text(fit.cost.seconds)} each")
+            + (fit.refusal or f"about {each_text(fit.cost.seconds)} each")
             + f"; {fit.note}" * (fit.recipe.params.get("order") == "auto")
             for fit in self.fits
         ]
@@ -136,7 +138,10 @@ def fit_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples: int)
 
 
 def choosing_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples: int) -> Cost:
-    """Return the cost of choosing alpha by folds, before or within a fit of one order; 0 if it is given."""
+    """Return the cost of choosing alpha by folds, before or within a fit of one order; 0 if it is given.
+
+    iteration: cost of a pass; counts (C,) rows of each class; tuples: number of tuples that are counted.
+    """
     if (alpha := str(recipe.params.get("alpha"))) not in _PASSES_PER_ALPHA:
         return Cost()
     n_folds, train_share = n_validation_folds(counts), 1 - 1 / FOLDS
@@ -146,20 +151,25 @@ def choosing_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples:
 
 
 def choosing_order_cost(prepared: TrainingData, likely: Recipe, max_memory: int | None, stop: StopToken) -> Cost:
-    """Return the cost of choosing an order by folds, with its alphas: each order up to the likely one and the next,
-    which is tried and found no better, except orders that are too much work.
+    """Return the cost of choosing an order by folds, with its alphas: each order up to the likely one and the next.
+
+    That one is tried and found no better; orders that are too much work are not tried. likely: the recipe with the
+    order that is taken to be chosen; max_memory: bytes that a fit may take.
     """
     encoded, costs = prepared.encoded, Cost()
     n_informative = len(informative_columns(encoded.levels, likely.missing == "skip"))
     for order in range(1, min(likely.params["order"] + 1, n_informative) + 1):
         try:
-            recipe, rows_share = affordable(likely.replace(order=order), prepared, max_memory, stop)
+            recipe, rows_share = limit_work(likely.replace(order=order), prepared, max_memory, stop)
             if order > 1 and rows_share < 1.0:
                 break
             planned_fit = estimate(recipe, TableShape(encoded, stop=stop), max_memory)
         except MemoryLimitError:
             break
-        iteration, n_tuples = _iteration(planned_fit, encoded.n_classes, prepared.n_jobs), comb(n_informative, order)
+        iteration, n_tuples = (
+            _iteration_cost(planned_fit, encoded.n_classes, prepared.n_jobs),
+            comb(n_informative, order),
+        )
         cost = choosing_cost(iteration, recipe, encoded.class_rows, n_tuples)
         if not cost.seconds:  # alpha is a number: one fit for each fold
             cost = n_validation_folds(encoded.class_rows) * fit_cost(iteration, recipe, encoded.class_rows, n_tuples)
@@ -168,13 +178,16 @@ def choosing_order_cost(prepared: TrainingData, likely: Recipe, max_memory: int 
 
 
 def share_seconds(share: float) -> float:
-    """Return the relative seconds of a fit to a share of the rows: half of them do not depend on it."""
+    """Return the seconds of a fit to this share of the rows, relative to all: half of them do not depend on the
+    rows.
+    """
     return (1 + share) / 2
 
 
-def _iteration(planned: Estimate, n_classes: int, n_jobs: int | None) -> Cost:
-    """Return the cost of one iteration on this machine: a pass over the rows, and the solver's arithmetic on the
-    weights.
+def _iteration_cost(planned: Estimate, n_classes: int, n_jobs: int | None) -> Cost:
+    """Return the cost of one iteration on this machine: a pass over the rows, and the solver's work on the weights.
+
+    planned: estimate of the fit; n_classes: C; n_jobs: threads.
     """
     one_pass = calibrate(planned.cost, n_classes, n_jobs)
     return one_pass + Cost(seconds=_SECONDS_PER_WEIGHT * planned.cells_seen * n_classes if one_pass.passes else 0.0)
@@ -204,11 +217,11 @@ def estimate_fit(
     """
     prepared = rows_of(recipe)
     likely = with_likely_order(recipe, prepared.encoded.n_columns)
-    planned_fit = _planned(prepared, likely, max_memory, stop)
-    if likely is not recipe and planned_fit.refused:  # the fit will take an order that fits into memory
+    planned_fit = _planned_estimate(prepared, likely, max_memory, stop)
+    if likely is not recipe and planned_fit.refusal:  # the fit will take an order that fits into memory
         likely = likely.replace(order=1)
         prepared = rows_of(likely)
-        planned_fit = _planned(prepared, likely, max_memory, stop)
+        planned_fit = _planned_estimate(prepared, likely, max_memory, stop)
     encoded, n_cols, note = prepared.encoded, prepared.encoded.n_columns, ""
     one_pass, choosing, cost = calibrate(planned_fit.cost, encoded.n_classes, prepared.n_jobs), Cost(), planned_fit.cost
     if one_pass.passes:
@@ -216,7 +229,7 @@ def estimate_fit(
         fixed_order_recipe = likely.replace(alpha=1.0) if tunes_with_order else likely
         order, n_varying = known_order(likely), len(informative_columns(encoded.levels, recipe.missing == "skip"))
         counts, n_tuples = encoded.class_rows, comb(max(n_varying, order), order)  # constant columns are only listed
-        iteration = _iteration(planned_fit, encoded.n_classes, prepared.n_jobs)
+        iteration = _iteration_cost(planned_fit, encoded.n_classes, prepared.n_jobs)
         choosing = choosing_cost(iteration, fixed_order_recipe, counts, n_tuples)
         listing_seconds = _SECONDS_PER_TUPLE * comb(n_cols, order) + _SECONDS_PER_CODE * float(counts.sum()) * n_cols
         n_listings = 1 + FOLDS if likely.params.get("alpha") == "cv" else 1
@@ -225,17 +238,17 @@ def estimate_fit(
         choosing_order = choosing_order_cost(prepared, likely, max_memory, stop)
         choosing, cost = choosing + choosing_order, cost + choosing_order
         note = f"each fit of {name} chooses its order, and is estimated as of order {likely.params['order']}"
-    return RecipeEstimate(name, recipe, planned_fit, one_pass, choosing, cost, planned_fit.refused, note)
+    return RecipeEstimate(name, recipe, planned_fit, one_pass, choosing, cost, planned_fit.refusal, note)
 
 
-def _planned(prepared: TrainingData, recipe: Recipe, max_memory: int | None, stop: StopToken) -> Estimate:
-    """Return the estimate of a recipe on prepared rows, as a fit will plan them."""
+def _planned_estimate(prepared: TrainingData, recipe: Recipe, max_memory: int | None, stop: StopToken) -> Estimate:
+    """Return the estimate of a recipe on prepared rows, as a fit within max_memory bytes will plan them."""
     if recipe.params.get("alpha") == "cv":  # each fold's fits have a number
         recipe = recipe.replace(alpha=1.0)
     n_tuples = comb(prepared.encoded.n_columns, known_order(recipe))
     if n_tuples > MAX_PLANNED_TUPLES:  # planning so many takes too long
         upper_bound = estimate(recipe, TableShape(prepared.encoded, prepared.holdout, stop=stop), max_memory)
-        if not upper_bound.refused:
+        if not upper_bound.refusal:
             return upper_bound  # an upper bound: redundant columns make a real plan much cheaper
     return estimate(recipe, TableShape.from_prepared(prepared, stop), max_memory)
 
@@ -281,7 +294,7 @@ def estimate_recipes(
         except (AlrvizError, MemoryError) as error:
             if stop.stopped:
                 raise
-            estimates.append(RecipeEstimate(name, recipe, refused=for_page(error) or "too large"))
+            estimates.append(RecipeEstimate(name, recipe, refusal=for_page(error) or "too large"))
     return tuple(estimates)
 
 
@@ -308,5 +321,5 @@ def estimate_remaining_fits(study: "StudyResults", n_jobs: int | None, max_memor
             efforts = [share_seconds(task.split.share) for task in tasks if task.racer == racer]
             if efforts:
                 fits.append(replace(fit, n_fits=len(efforts)))
-                total_cost += Cost() if fit.refused else sum(efforts) * fit.cost
+                total_cost += Cost() if fit.refusal else sum(efforts) * fit.cost
     return StudyEstimate(tuple(fits), total_cost, max(1, min(workers.jobs_of(n_jobs), len(remaining_tasks))))

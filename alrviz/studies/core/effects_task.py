@@ -39,7 +39,7 @@ def effects(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     fold = cached_fold(table, task.split, recipe)
     base, weights, row = _base_fit(fold, recipe, task.max_memory or None, stop)
     if draw == 0:
-        warm_effects(fold.prepared.wide)  # compile here rather than in the process that shows the effects
+        warm_effects(fold.prepared.has_wide_codes)  # compile here rather than in the process that shows the effects
         selected = _selected_tuples(base, recipe)
         return Result([row], pack(np.concatenate([selected, base.bias, base.phi.ravel(), weights])), row["outcome"])
     encoded = fold.prepared.encoded
@@ -48,7 +48,7 @@ def effects(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     prepared = TrainingData(weighted, None, fold.prepared.encoder, 1)
     selects = selects_tuples(recipe)
     start_model = base if "start" in recipe.params and not selects else None  # nothing is iterated, or the cells differ
-    model, _, row = _fit(
+    model, _, row = _run_fit(
         Run.on_prepared(prepared, recipe, max_memory=task.max_memory or None, start=start_model), draw, stop
     )
     pure_effects = purify(model, weighted, 1, stop)
@@ -94,17 +94,20 @@ def _refit_on_model_cells(base: Effects, refit: Effects, importance: Floats) -> 
 def _base_fit(
     fold: PreparedFold, recipe: Recipe, max_memory: int | None, stop: StopToken
 ) -> tuple[LinearModel, Floats, Row]:
-    """Return the model of all training rows, where refits start, and its weights; a worker fits it once."""
+    """Return the model of all training rows of a fold, where refits start, and its weights; a worker fits it once.
+
+    max_memory: bytes that the fit may take.
+    """
     fits: dict[str, Any] = fold.__dict__.setdefault("_base_fits", {})
     key = recipe.to_json()
     if key not in fits:
-        fits[key] = _fit(Run.on_prepared(fold.prepared, recipe, max_memory=max_memory), 0, stop)
+        fits[key] = _run_fit(Run.on_prepared(fold.prepared, recipe, max_memory=max_memory), 0, stop)
     fit: tuple[LinearModel, Floats, Row] = fits[key]
     return fit
 
 
-def _fit(run: Run, draw: int, stop: StopToken) -> tuple[LinearModel, Floats, Row]:
-    """Run a fit to its end; return the model, its weights by cell (empty if it has none) and the task's row."""
+def _run_fit(run: Run, draw: int, stop: StopToken) -> tuple[LinearModel, Floats, Row]:
+    """Run a fit to its end; return the model, its weights by cell (empty if it has none) and the row of this draw."""
     for _ in run.steps():
         stop.check()
     outcome, model = run.outcome, run.model

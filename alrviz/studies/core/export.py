@@ -24,14 +24,19 @@ _FORMULA_SIGN = re.compile(r'(?<=[",;])[=+\-@|%]')
 
 
 def provenance_lines(provenance: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> list[str]:
-    """Return the comment lines above exported figures."""
+    """Return the comment lines above exported figures: a line for each fact of the provenance, and each recipe as
+    JSON.
+    """
     texts = [f"# {name}: {json.dumps(value, ensure_ascii=True, default=str)}" for name, value in provenance.items()]
     texts += [f"# recipe {k}: {recipe.to_json()}" for k, recipe in enumerate(recipes)]
     return [_FORMULA_SIGN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", line) for line in texts]
 
 
 def to_csv(frame: pd.DataFrame, provenance: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:
-    """Return a tidy frame as CSV under its comment lines; read it back with `pandas.read_csv(..., comment="#")`."""
+    """Return a tidy frame as CSV under the comment lines of its provenance and recipes.
+
+    Read it back with `pandas.read_csv(..., comment="#")`.
+    """
     safe_frame = frame.set_axis(safe_names(list(frame.columns)), axis=1)
     for name in safe_frame.columns:
         if not pd.api.types.is_numeric_dtype(safe_frame[name]):
@@ -50,6 +55,7 @@ def weights_csv(model: Any, provenance: Mapping[str, Any], recipes: Sequence[Rec
     """Return a fitted model's cells as CSV, a row for each: columns, levels, then each quantity by class.
 
     The intercepts ("class weights") are the first row. `model` is a classifier with cells (it has `to_frame`).
+    provenance and recipes as for `to_csv`.
     """
     frame = model.to_frame()
     intercept_by_label = {
@@ -63,7 +69,7 @@ def weights_csv(model: Any, provenance: Mapping[str, Any], recipes: Sequence[Rec
 
 
 def caption(provenance: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> str:
-    """Return the origin of a picture in one line: `provenance_lines` without what no reader needs.
+    """Return the origin of a picture in one line: the facts of its provenance that readers need, and its recipes.
 
     >>> caption({"alrviz": "1.0", "data": "led", "data hash": "0123456789abcdef", "rows": 3000}, [Recipe("lr")])
     'alrviz 1.0 · data led · data hash 0123456789 · rows 3,000 · lr n=2 from zero, L2 penalty 0.3 on phi, TRON'

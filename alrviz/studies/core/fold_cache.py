@@ -57,24 +57,25 @@ class PreparedFold:
         return time.perf_counter() - start_time + covering_seconds + self.seconds
 
     def _cover(self, estimator: RecipeClassifier, recipe: Recipe) -> float:
-        """Prepare what a recipe over cells needs, once per fold: rows encoded as keys of the cover's blocks, and class
-        counts of every cell.
+        """Count the cells of a recipe's tuples once per fold, and encode the rows as keys of the cover's blocks.
 
         Return the seconds that this took, also if it was done for an earlier recipe; 0 if the recipe counts no cells or
-        memory is too small.
+        memory is too small. estimator: whose memory limit applies.
         """
         encoded, total_seconds = self.prepared.encoded, 0.0
         counted_tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)
         if counted_tuples:
             cost = estimate(recipe, TableShape(encoded, prepared=self.prepared), estimator.max_memory)
-            if cost.refused:  # the fit itself reports it
+            if cost.refusal:  # the fit itself reports it
                 return total_seconds
         for tuples in counted_tuples:
             smoothing = recipe.params["smoothing"]
             for step in (("cover", tuples), ("tables", tuples, smoothing)):
                 if step not in self._covering:
                     start_time = time.perf_counter()
-                    self.prepared.covered(tuples) if step[0] == "cover" else self.prepared.tables(tuples, smoothing)
+                    self.prepared.covered_rows(tuples) if step[0] == "cover" else self.prepared.tables(
+                        tuples, smoothing
+                    )
                     self._covering[step] = time.perf_counter() - start_time
                 total_seconds += self._covering[step]
         return total_seconds
@@ -93,7 +94,7 @@ def cached_fold(table: SentTable, split: SplitSpec, recipe: Recipe) -> PreparedF
 
 
 def warm(recipe: Recipe, n_classes: int) -> None:
-    """Compile what cutting columns and fits of a recipe call, so that no fit's seconds include it.
+    """Compile what cutting columns and fits of a recipe to n_classes classes call, so that no fit's seconds include it.
 
     Kernels for 32-bit codes and keys, which few tables need, are not compiled in advance.
     """

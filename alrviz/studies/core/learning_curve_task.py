@@ -50,7 +50,7 @@ def prequential(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     seconds = time.perf_counter() - start_time
     n_seen = np.unique(np.geomspace(1, len(row_order), POINTS).round().astype(int))
     window = np.minimum(n_seen, options["window"])
-    means = [_means(row_costs, n_seen, window) for row_costs in costs_by_measure]
+    means = [_window_means(row_costs, n_seen, window) for row_costs in costs_by_measure]
     columns = {
         "outcome": "converged",
         "sentence": "",
@@ -63,7 +63,7 @@ def prequential(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     return Result([{**dict(zip(names, figures, strict=True)), **columns} for figures in point_figures])
 
 
-def _means(values: Floats, n_seen: NDArray[Any], window: NDArray[Any]) -> Floats:
+def _window_means(values: Floats, n_seen: NDArray[Any], window: NDArray[Any]) -> Floats:
     """Return the mean of the last `window` of the first `n_seen` values, for each point."""
     cumulative_sums = np.concatenate([[0.0], np.cumsum(values)])
     means: Floats = (cumulative_sums[n_seen] - cumulative_sums[n_seen - window]) / window
@@ -92,7 +92,9 @@ class _Stream:
         self._make: Callable[[float], Learner] = lambda eta0: Learner(*sizes, gamma, known_log_p, eta0, is_adaptive)
 
     def costs(self, rows: NDArray[np.intp], eta0: float) -> tuple[Floats, Floats, Floats]:
-        """Return the costs of each row, in order: -log p_y, mean squared error, whether it was wrong."""
+        """Return the costs of rows, in this order, by a learner with step length eta0: -log p_y, squared error, whether
+        wrong.
+        """
         learner, rows_per_chunk = self._make(eta0), max(1, LOOKUPS_PER_CALL // self._index.space.n_tuples)
         chunk_costs = []
         for chunk_start in range(0, len(rows), rows_per_chunk):

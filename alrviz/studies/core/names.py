@@ -31,18 +31,19 @@ _TUPLES = {1: "columns", 2: "pairs", 3: "triples", 4: "quadruples"}
 
 
 def short_names(recipes: Sequence[Recipe]) -> list[str]:
-    """Return a distinct name for each recipe: its label, and what differs from the others of its label ("alr from
-    AnJE"). AutoClassifier's recipe has that name.
+    """Return a distinct name for each recipe: its label, and the settings by which it differs from others of its label.
+
+    AutoClassifier's recipe has that name.
 
     >>> short_names([Recipe("lr"), Recipe("alr", start="zero"), Recipe("alr", start="anje")])
     ['lr', 'alr from 0', 'alr from AnJE']
     """
     names = []
     for recipe in recipes:
-        if _plain(recipe) == AUTOMATIC:
+        if _plain_recipe(recipe) == AUTOMATIC:
             names.append("AutoClassifier")
             continue
-        rivals = [rival for rival in recipes if rival.label == recipe.label and _plain(rival) != AUTOMATIC]
+        rivals = [rival for rival in recipes if rival.label == recipe.label and _plain_recipe(rival) != AUTOMATIC]
         rival_fields, fields = [_fields(rival) for rival in rivals], _fields(recipe)
         differing_names = [name for name in fields if len({rival[name] for rival in rival_fields if name in rival}) > 1]
         if len({rival.params.get("solver") for rival in rivals}) == 1:  # then "auto" follows from the other parameters
@@ -56,7 +57,7 @@ def short_names(recipes: Sequence[Recipe]) -> list[str]:
     return names
 
 
-def _plain(recipe: Recipe) -> Recipe:
+def _plain_recipe(recipe: Recipe) -> Recipe:
     return recipe.replace(seed=AUTOMATIC.seed, holdout=AUTOMATIC.holdout)
 
 
@@ -74,16 +75,16 @@ def _fields(recipe: Recipe) -> dict[str, Any]:
 
 
 def parameter_words(name: str, value: Any) -> str:
-    """Return a parameter as it appears in a racer's name."""
+    """Return a parameter's value as it appears in a racer's name."""
     if name == "alpha":
         value = in_digits(value)
         if value in ("cv", "auto"):
-            return "nested CV" if value == "cv" else "alpha by itself"
+            return "alpha by folds" if value == "cv" else "alpha by itself"
     return _WORDS.get(name, name + "={}").format(_VALUES.get(name, {}).get(value, value))
 
 
 def tuples_text(order: int) -> str:
-    """Return the name of tuples of this many columns.
+    """Return the name of tuples of `order` columns.
 
     >>> tuples_text(2), tuples_text(7)
     ('pairs', 'tuples of 7 columns')

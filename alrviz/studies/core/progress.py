@@ -55,8 +55,8 @@ def _seconds_left(
 ) -> float | None:
     """Estimate the seconds of the remaining tasks from those measured in this session; None before the first.
 
-    A racer without a measured task takes its estimate, scaled by the median ratio of measured to estimated; without an
-    estimate it takes the mean of all tasks.
+    The arguments are those of `progress_of`. A racer without a measured task takes its estimate, scaled by the median
+    ratio of measured to estimated; without an estimate it takes the mean of all tasks.
     """
     timed_indices = [index for index in finished if index in results and not results[index].failed]
     durations: dict[int, list[float]] = defaultdict(list)

@@ -28,7 +28,7 @@ from alrviz.studies.core.checkpoint import Checkpoint, Keep
 from alrviz.studies.core.cost import StudyEstimate, estimate_remaining_fits
 from alrviz.studies.core.results import StudyResults
 from alrviz.studies.core.study_task import Row, StudyTask
-from alrviz.studies.core.workers import computed, jobs_of
+from alrviz.studies.core.workers import compute_tasks, jobs_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,7 +153,7 @@ class Study(StudyResults):
         self.stop()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until it is done, stopped or has failed; return whether it is."""
+        """Wait until it is done, stopped or has failed, at most `timeout` seconds; return whether it is."""
         return self._job.join(timeout)
 
     def rows(self) -> Iterator[Row]:
@@ -284,7 +284,7 @@ class Study(StudyResults):
                 start_time = time.monotonic()
                 options: dict[str, Any] = {"n_jobs": self._n_jobs, "scheduler": self._scheduler}
                 beat = self._checkpoint.beat
-                for index, result in computed(remaining_tasks, self.datasets, stop=stop, tick=beat, **options):
+                for index, result in compute_tasks(remaining_tasks, self.datasets, stop=stop, tick=beat, **options):
                     if self._accept(index, result, stop, time.monotonic() - start_time):
                         self._checkpoint.save(index, self.tasks[index], result)
         except Exception as caught:  # on this thread nobody would see it: `rows`, `phase` and pages read self.error

@@ -75,7 +75,10 @@ def plain(recipe: Recipe) -> Recipe:
 def fold_tasks(
     data_hash: str, recipes: Sequence[Recipe], splits: Iterable[SplitSpec], seed: int, first: int = 0
 ) -> list[StudyTask]:
-    """Return a task for each split and recipe, grouped by split; the first recipe is racer `first`."""
+    """Return a task for each split and recipe, grouped by split; the first recipe is racer `first`.
+
+    data_hash: of the table; seed: of random numbers in the fits.
+    """
     recipe_texts = [plain(recipe).to_json() for recipe in recipes]
     return [
         StudyTask("fold", text, data_hash, split, seed=seed_of(seed, text, split.repeat, split.fold), racer=racer)
@@ -88,13 +91,13 @@ def fold_tasks(
 class Result:
     """Result of a task: tidy rows, packed predictions of the test rows (or other numbers), an outcome's code.
 
-    passing: whether it failed for a reason that may pass, such as a killed worker; such results are not saved.
+    is_temporary: whether it failed for a reason that may pass, such as a killed worker; such results are not saved.
     """
 
     rows: list[Row]
     predicted: bytes = b""
     outcome: str = "converged"
-    passing: bool = False
+    is_temporary: bool = False
 
     @property
     def failed(self) -> bool:
@@ -103,12 +106,15 @@ class Result:
 
 
 def failure(sentence: str, passing: bool = False) -> Result:
-    """Return the result of a failed task; `passing`: the failure does not follow from recipe and table."""
+    """Return the result of a task that failed, with a sentence on the reason.
+
+    is_temporary: whether the failure does not follow from recipe and table.
+    """
     return Result([{"outcome": FAILED, "sentence": sentence}], b"", FAILED, passing)
 
 
 def pack(predicted: NDArray[Any]) -> bytes:
-    """Pack class indices (n,) into few bytes; other numbers keep their type."""
+    """Pack numbers (n,) into bytes, class indices into few; other numbers keep their type."""
     is_integer = predicted.dtype.kind in "iu"
     dtype = np.min_scalar_type(int(predicted.max(initial=0))) if is_integer else predicted.dtype
     return dtype.char.encode() + zlib.compress(predicted.astype(dtype).tobytes(), 1)

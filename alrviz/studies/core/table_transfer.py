@@ -44,7 +44,7 @@ class SentTable:
 
     @classmethod
     def from_dataset(cls, dataset: "Dataset") -> "SentTable":
-        """Return the table of a data set."""
+        """Return the part of a data set that tasks need."""
         return cls(dataset.hash, dataset.X, dataset.y, dataset.splitting, dataset.weights)
 
     def weights_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
@@ -79,7 +79,7 @@ class TableTransfer:
 
     @classmethod
     def from_dataset(cls, dataset: "Dataset") -> "TableTransfer":
-        """Return the transfer of a data set, with content."""
+        """Return the transfer of a data set, with its pickled table as content."""
         return cls(dataset.hash, pickle.dumps(SentTable.from_dataset(dataset), protocol=5))
 
     @property

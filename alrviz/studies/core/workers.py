@@ -41,7 +41,7 @@ _idle: deque[Any] = deque(maxlen=16)
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def computed(
+def compute_tasks(
     tasks: Sequence[tuple[int, StudyTask]],
     datasets: "Mapping[str, Dataset]",
     *,
@@ -53,7 +53,8 @@ def computed(
     """Yield (index, result) of each (index, task) as they finish, until all have or `stop` is called on the token.
 
     datasets: the tables by hash. n_jobs: 1 for this process, k for k other processes, None for one per processor; on a
-    cluster the maximum number of its threads. tick: called regularly by the thread that iterates.
+    cluster the maximum number of its threads. scheduler: address of the cluster, None without one. tick: called
+    regularly by the thread that iterates.
     """
     queue, finished = _TaskQueue(tasks), SimpleQueue[tuple[int, Result]]()
     with ExitStack() as ending:
@@ -250,7 +251,10 @@ def _slots(
     stop: StopToken,
     exit_stack: ExitStack,
 ) -> list[_Slot]:
-    """Return the slots; those of a cluster share one client, and each table is sent to all workers once."""
+    """Return the slots for n_tasks tasks on tables (datasets, by hash); at the end exit_stack closes what they share.
+
+    Those of a cluster, at the address `scheduler`, share one client, and each table is sent to all workers once.
+    """
     if scheduler is not None:
         client = exit_stack.enter_context(connect(scheduler))
         assert client is not None

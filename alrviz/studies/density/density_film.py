@@ -59,7 +59,11 @@ def density_frame_of(
 def _level_ratio(
     encoded: Encoded, column: int, ratio: ColumnRatio, names: Sequence[Any], prior: ColumnRatio | None
 ) -> ColumnRatio:
-    """Return the ratio with names of its levels; only the most frequent ones if there are many, with `whole` beside."""
+    """Return the ratio of a categorical column with names of its levels.
+
+    Of many levels it has only the most frequent ones, with all of them in `whole`. column: its number in `encoded`;
+    prior: the ratio in the previous scene.
+    """
     n_levels = len(ratio.phi)
     if n_levels <= MAX_LEVELS:
         return replace(ratio, levels=tuple(str(names[k]) for k in range(n_levels)))
@@ -80,7 +84,11 @@ def _level_ratio(
 def _curve_ratio(
     model: DensityModel, encoded: Encoded, k: int, name: str, weight: Any, rug_rows: Any, prior: ColumnRatio | None
 ) -> ColumnRatio:
-    """Return the ratio of numeric feature d; `old`, of the previous scene, lends what has not changed."""
+    """Return the ratio of numeric feature k; where its bandwidth is that of `prior`, in the previous scene, curves are
+    reused.
+
+    name, weight: of the column; rug_rows: numbers of the rows that are shown.
+    """
     assert encoded.numbers is not None  # the table has numeric features
     h, silverman = float(np.exp(model.log_h[k])), float(model.features.silverman[k])
     if prior is not None and prior.bandwidth == h:
@@ -104,7 +112,7 @@ def _curve_ratio(
 
 
 def _narrow(phi: Floats) -> Floats:
-    """Return (G,) for two classes, which need one number, and (G, C) for more."""
+    """Return phi (G, 1) of two classes as (G,), and phi (G, C) of more as it is."""
     return phi[:, 0] if phi.shape[1] == 1 else phi
 
 

@@ -70,13 +70,16 @@ def gram(phi: Any, y: Any, classes: Sequence[Any], limit: int = MAX_SHOWN, seed:
 
 
 def _evenly_by_class(codes: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
-    """Return the positions of `limit` of the N rows (limit <= N), evenly spaced after sorting by class."""
+    """Return the positions of `limit` of the N rows with these class codes, evenly spaced after sorting by class."""
     rows_by_class = np.argsort(codes, kind="stable")
     return rows_by_class[np.floor((np.arange(limit) + 0.5) * len(codes) / limit).astype(np.intp)]
 
 
 def _agreeing_shares(flat: Floats, codes: NDArray[np.intp]) -> tuple[float, float]:
-    """Return the share of pairs of rows with k > 0 exactly if their class is the same, and that of a constant guess."""
+    """Return the share of pairs of rows with k > 0 exactly if their class is the same, and that of a constant guess.
+
+    flat: (N, features) of the rows; codes: (N,) their classes.
+    """
     n_agreeing, n_same_class_pairs, n = 0, 0, len(codes)
     for block_start in range(0, n, CHUNK_ROWS):
         block = slice(block_start, block_start + CHUNK_ROWS)

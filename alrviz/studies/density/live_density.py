@@ -34,7 +34,7 @@ class LiveDensity:
         model: the model.
         nll: nats per training row by the objective (leave-one-out if the mode leaves rows out).
         validation: log loss per validation row, NaN without any.
-        settled: whether the fit is finished.
+        is_finished: whether the fit is finished.
     """
 
     encoder: Encoder
@@ -42,13 +42,13 @@ class LiveDensity:
     model: DensityModel
     nll: float
     validation: float
-    settled: bool
+    is_finished: bool
 
 
 def follow(
     X: Any, y: Any, recipe: Recipe, warm: DensityModel | None = None, stop: StopToken = NEVER
 ) -> Iterator[LiveDensity]:
-    """Fit rows step by step, from a model of nearly the same rows if there is one.
+    """Fit rows X with classes y (N,) step by step, from `warm`, a model of nearly the same rows, if there is one.
 
     Yields first the model with the old bandwidths and optimal weights, then one after each outer step.
     """

@@ -52,7 +52,9 @@ def binned(rows: Encoded) -> Encoded:
 
 
 def as_linear(classifier: Any, encoder: Encoder) -> LinearModel:
-    """Return a density model as a table of the score of each level of its columns, and of values without a level."""
+    """Return a dlr classifier's model as a table of the score of each level of its columns, and of values without a
+    level.
+    """
     levels, n_columns = encoder.levels_, len(encoder.columns_)
     max_n_levels = int(levels.max()) + 1  # a column's levels and, last, "no level"
     numeric = encoder.numeric_

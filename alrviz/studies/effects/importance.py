@@ -156,7 +156,9 @@ class NamedEffects:
         return self._curves[by].copy()
 
     def _losses_kept(self, ranked: pd.DataFrame, stop: StopToken) -> pd.DataFrame:
-        """Compute the losses with the first k tuples of a ranking alone, for some k."""
+        """Compute the losses with the first k tuples of a ranking alone, for some k; ranked: `importance`, the best
+        first.
+        """
         heldout, pure, n_tuples = self.heldout, self.pure, len(ranked)
         tuple_index_by_name = {name: tuple_index for tuple_index, name in enumerate(self.names)}
         kept_counts = np.arange(1, n_tuples + 1)

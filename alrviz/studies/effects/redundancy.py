@@ -26,8 +26,9 @@ MIN_ROWS_PER_LEVEL = 3  # on average; with fewer, each level occurs with one lev
 def dependence(
     codes: NDArray[np.unsignedinteger], columns: Sequence[int], weights: NDArray[np.float64] | None = None
 ) -> pd.DataFrame:
-    """Return a row for each ordered pair of columns of codes (a, N): column, other, and `known`, Theil's coefficient of
-    the column given the other. weights: (N,) row weights, None for equal ones.
+    """Return a row for each ordered pair of columns of codes (a, N): "column", "other" and "known".
+
+    known is Theil's coefficient of the column given the other. weights: (N,) row weights, None for equal ones.
 
     Constant columns are left out. So are columns with fewer than MIN_ROWS_PER_LEVEL rows per level, unless their codes
     are identical, which is no chance.

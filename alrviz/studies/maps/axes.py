@@ -64,7 +64,7 @@ class Axis:
         return self.high - self.low
 
     def widened(self, min_length: float) -> "Axis":
-        """Return the axis with at least this length and the same middle."""
+        """Return the axis with the same middle and at least min_length, in its unit."""
         margin = (min_length - self.length) / 2
         return replace(self, low=self.low - margin, high=self.high + margin) if margin > 0 else self
 
@@ -85,7 +85,7 @@ class Axis:
         return position if self.numeric else self.cells(np.array([position]))[0]
 
     def positions(self, column: pd.Series) -> Floats:
-        """Return the positions of values, NaN for those not on the axis; a level's is its middle."""
+        """Return the positions of a column's values (N,), NaN for those not on the axis; a level's is its middle."""
         if self.numeric:
             return pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         position_by_level = {level: k + 0.5 for k, level in enumerate(self.levels)}
@@ -103,7 +103,7 @@ def texts(column: pd.Series) -> pd.Series:
 
 
 def axis_of(frame: pd.DataFrame, name: Any, keep: Axis | None = None) -> Axis:
-    """Return the axis of a column.
+    """Return the axis of the column `name` of a table.
 
     keep: an earlier axis, whose ends are kept if it has the same column and still fits, so that a map does not jump
     when a point moves.
@@ -117,11 +117,11 @@ def axis_of(frame: pd.DataFrame, name: Any, keep: Axis | None = None) -> Axis:
             f"no column is called {name!r}{nearest(str(name), column_names)}; the columns are {', '.join(column_names)}"
         )
     column = frame[name]
-    return _scale(name, column, keep) if is_numeric(column) else _levels(name, column)
+    return _numeric_axis(name, column, keep) if is_numeric(column) else _categorical_axis(name, column)
 
 
 def first_axes(frame: pd.DataFrame, across: Any = None, up: Any = None, y: Any = None) -> tuple[Any, Any]:
-    """Return the two columns for a new map: the preferred ones if they exist, then the most informative ones.
+    """Return the two columns of a table for a new map: `across` and `up` if they exist, then the most informative ones.
 
     Scales with many values come before those with few, and these before levels. Within a kind, if classes `y` (N,) are
     given, the most informative column about them comes first, and second the one most informative together with it;
@@ -158,18 +158,21 @@ def first_axes(frame: pd.DataFrame, across: Any = None, up: Any = None, y: Any =
 def _most_informative(
     rows: pd.DataFrame, candidates: Sequence[Any], chosen_names: Sequence[Any], classes: NDArray[np.intp]
 ) -> Any:
-    """Return the candidate that is most informative about the classes, together with the chosen column, if any."""
-    fixed = _intervals(rows[chosen_names[0]]) if chosen_names else 0
-    return max(candidates, key=lambda name: _information(fixed * N_INTERVALS + _intervals(rows[name]), classes))
+    """Return the candidate that is most informative about the classes (N,) of rows.
+
+    chosen_names: a column that is chosen already, together with which it counts; or none.
+    """
+    fixed = _interval_codes(rows[chosen_names[0]]) if chosen_names else 0
+    return max(candidates, key=lambda name: _information(fixed * N_INTERVALS + _interval_codes(rows[name]), classes))
 
 
 def _kind(column: pd.Series) -> int:
-    """Return 0 for a scale with many values, 1 for one with few, _LEVELS for levels."""
+    """Return the kind of a column: 0 for a scale with many values, 1 for one with few, _LEVELS for levels."""
     return _LEVELS if not is_numeric(column) else int(column.nunique() <= MAX_FEW_VALUES)
 
 
-def _intervals(column: pd.Series) -> NDArray[np.intp]:
-    """Return a number below N_INTERVALS for each value: its part of a scale, or its level's rank."""
+def _interval_codes(column: pd.Series) -> NDArray[np.intp]:
+    """Return a number below N_INTERVALS for each value of a column: its part of a scale, or its level's rank."""
     if not is_numeric(column):
         codes = pd.factorize(column)[0] + 1  # 0 for missing
         rank_by_code = np.argsort(np.argsort(-np.bincount(codes), kind="stable"), kind="stable")
@@ -198,7 +201,7 @@ def _information(cells: NDArray[np.intp], classes: NDArray[np.intp]) -> float:
 def axes_of(
     frame: pd.DataFrame, names: Sequence[Any], keep: Sequence[Axis | None] = (None, None), shape: float | None = None
 ) -> tuple[Axis, Axis]:
-    """Return the two axes of a map; if they share one scale, one is widened.
+    """Return the axes of two columns of a table, by their names; if they share one scale, one is widened.
 
     keep: two earlier axes, see `axis_of`. shape: width / height of the map's frame, limited to MAX_ASPECT_RATIO either
     way; None: the shorter axis is widened to 1 / MAX_ASPECT_RATIO of the longer.
@@ -234,8 +237,8 @@ def _one_unit(first_name: str, second_name: str) -> bool:
     return all(coordinates) and len({match[1] for match in coordinates if match}) == 1
 
 
-def _scale(name: Any, column: pd.Series, keep: Axis | None) -> Axis:
-    """Return the axis of a numeric column: with the ends of `keep` where its values still fill them."""
+def _numeric_axis(name: Any, column: pd.Series, keep: Axis | None) -> Axis:
+    """Return the axis of a numeric column called `name`: with the ends of `keep` where its values still fill them."""
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     values = values[np.isfinite(values)]
     lowest, highest = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
@@ -248,8 +251,10 @@ def _scale(name: Any, column: pd.Series, keep: Axis | None) -> Axis:
     return Axis(name, lowest - margin, highest + margin, column=column)
 
 
-def _levels(name: Any, column: pd.Series) -> Axis:
-    """Return the axis of a categorical column: its most frequent levels, in their own order or the alphabet's."""
+def _categorical_axis(name: Any, column: pd.Series) -> Axis:
+    """Return the axis of a categorical column called `name`: its most frequent levels, in their own order or the
+    alphabet's.
+    """
     level_by_row = texts(column)
     rows_by_level = level_by_row.value_counts(sort=True)
     frequent = set(rows_by_level.index[:MAX_LEVELS])

@@ -64,7 +64,7 @@ class Surface:
         values: (rows up, columns across, C) probabilities or scores; (.., 1) for a score of two classes.
         probability: whether they are probabilities.
         points: rows of the table, None if no classes were given.
-        fine: whether this is the last surface.
+        is_last: whether this is the last surface.
     """
 
     across: Axis
@@ -73,7 +73,7 @@ class Surface:
     values: NDArray[np.float32]
     probability: bool
     points: Points | None
-    fine: bool
+    is_last: bool
 
     @property
     def single(self) -> bool:
@@ -143,7 +143,7 @@ class ClassifierAdapter:
         self._place = np.array([self.classes.index(label) for label in model_classes])
 
     def __call__(self, table: pd.DataFrame) -> Floats:
-        """Return the model's values for these rows."""
+        """Return the model's values for the rows of a table: probabilities or scores (n, C), (n, 1) for one score."""
         predict = self.model.predict_proba if self.probability else self.model.decision_function
         values = np.asarray(predict(self._as_input(table)), dtype=np.float64)
         if values.ndim == 1 and len(self._place) == 2:
@@ -160,7 +160,7 @@ class ClassifierAdapter:
         return result
 
     def predict(self, table: pd.DataFrame) -> NDArray[np.intp]:
-        """Return the model's own predictions, as codes into `classes`."""
+        """Return the model's own predictions for the rows of a table, as codes (n,) into `classes`."""
         return self.codes(self.model.predict(self._as_input(table))) if len(table) else np.empty(0, np.intp)
 
     def _as_input(self, table: pd.DataFrame) -> Any:
@@ -172,7 +172,7 @@ class ClassifierAdapter:
 
 
 def frame_of(X: Any) -> pd.DataFrame:
-    """Return a table as a frame; columns of a matrix are named by their positions."""
+    """Return a table X, a frame or a matrix (N, a), as a frame; columns of a matrix are named by their positions."""
     if isinstance(X, pd.DataFrame):
         return X
     matrix = np.asarray(X)
@@ -227,14 +227,17 @@ def decision_map(
         across, up = axes_of(frame, (across, up))
     other_columns = others_of(frame, across, up, how=others, row=row, seed=seed)
     points = None if y is None else points_of(adapter, frame, y, across, up, seed=seed)
-    sides = _sides((across, up), other_columns.per_place, SIDE_PLACES if sides is None else sides)
+    sides = _surface_sides((across, up), other_columns.per_place, SIDE_PLACES if sides is None else sides)
     for side in sides:
         values = _map_values(adapter, across, up, other_columns, side, stop)
-        yield Surface(across, up, adapter.classes, values, adapter.probability, points, fine=side == sides[-1])
+        yield Surface(across, up, adapter.classes, values, adapter.probability, points, is_last=side == sides[-1])
 
 
-def _sides(axes: Sequence[Axis], per_place: int, sides: Sequence[int]) -> list[int]:
-    """Return the places along a scale of each surface, coarse to fine, within MAX_PREDICTIONS."""
+def _surface_sides(axes: Sequence[Axis], per_place: int, sides: Sequence[int]) -> list[int]:
+    """Return the places along a scale of each surface, coarse to fine, within MAX_PREDICTIONS.
+
+    per_place: predictions for each place; sides: the places wanted.
+    """
     n_scales = sum(axis.numeric for axis in axes)
     if not n_scales:
         return [1]
@@ -264,7 +267,11 @@ def _map_values(
 
 
 def points_of(adapter: ClassifierAdapter, frame: pd.DataFrame, y: Any, across: Axis, up: Axis, seed: int = 0) -> Points:
-    """Return the rows with a position on these axes, at most MAX_POINTS of them, and their predicted classes."""
+    """Return the rows of a table with a position on these axes, at most MAX_POINTS of them, and their predicted
+    classes.
+
+    y: (N,) true classes; seed: of the sample.
+    """
     labels = np.asarray(y, dtype=object)
     if len(labels) != len(frame):
         raise TableError(f"{len(labels):,} classes were given for {len(frame):,} rows; expected one per row")
@@ -285,7 +292,7 @@ def points_of(adapter: ClassifierAdapter, frame: pd.DataFrame, y: Any, across: A
 
 
 def film_axes(scene: DensityFrame, dataset: Any) -> tuple[Axis, Axis] | None:
-    """Return axes for the two columns that move the scores of the last scene most, in the table's order.
+    """Return axes for the two columns of a data set that move the scores of the last scene most, in the table's order.
 
     None if fewer than two columns have a feature.
     """
@@ -298,7 +305,7 @@ def film_axes(scene: DensityFrame, dataset: Any) -> tuple[Axis, Axis] | None:
 
 
 def film_map(model: Any, dataset: Any, axes: tuple[Axis, Axis], *, points: bool) -> Surface:
-    """Return the map of one step's model; points: whether to show the table's rows."""
+    """Return the map of one step's model on two axes of a data set; points: whether to show the table's rows."""
     y = dataset.y if points else None
     (surface,) = decision_map(model, dataset.X, y, across=axes[0], up=axes[1], sides=(FILM_SIDE_PLACES,))
     return surface

@@ -53,7 +53,10 @@ class PartialDependence:
         return min(N_NEAREST, len(self.base)) if self.how == "near" else len(self.base)
 
     def rows(self, u: Floats, v: Floats) -> tuple[NDArray[np.intp], Floats]:
-        """Return for each place the rows of `base` (places, M) and their weights (places, M), which sum to 1."""
+        """Return for each place (u, v) the rows of `base` (places, M) and their weights (places, M), which sum to 1.
+
+        u, v: (places,) positions on the two axes.
+        """
         if self.places is None:
             rows = np.broadcast_to(np.arange(len(self.base)), (len(u), len(self.base)))
             return rows, np.full(rows.shape, 1.0 / len(self.base))
@@ -67,10 +70,10 @@ class PartialDependence:
 
 
 def first_others(frame: pd.DataFrame, across: Any, up: Any) -> str:
-    """Return how a page's map first treats the columns that are not on its axes: "mean" (averaged over rows) if most of
-    them are categorical, else "typical" (each at its typical value).
+    """Return how a page's map of two columns first treats the other columns of a table: "mean" or "typical".
 
-    The most frequent levels of many columns may occur nowhere together, and such a map often shows a single class.
+    "mean" (averaged over rows) if most of them are categorical, else "typical" (each at its typical value): the most
+    frequent levels of many columns may occur nowhere together, and such a map often shows a single class.
     """
     other_columns = [frame[name] for name in frame.columns if name not in (across, up)]
     n_categorical = sum(not is_numeric(column) for column in other_columns)
@@ -80,7 +83,7 @@ def first_others(frame: pd.DataFrame, across: Any, up: Any) -> str:
 def others_of(
     frame: pd.DataFrame, across: Axis, up: Axis, how: str = "typical", row: int = 0, seed: int = 0
 ) -> PartialDependence:
-    """Return the values of the other columns of a map of `frame`.
+    """Return the rows whose values the columns beside the two axes take on a map of `frame`.
 
     how: a key of `OTHERS`. row: position of the row for "row". seed: seed of the sample for "mean" and "near".
 
@@ -106,7 +109,7 @@ def others_of(
 
 
 def typical_row(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row: medians of numbers, most frequent levels (of equally frequent ones the first)."""
+    """Return one row that is typical of a table: medians of numbers, most frequent levels (of equal ones the first)."""
     row = frame.iloc[[0]].copy()
     for name in frame.columns:
         column = frame[name]
@@ -127,7 +130,10 @@ def _unit(axis: Axis, base: pd.DataFrame) -> float:
 
 
 def _distances(positions: Floats, row_positions: Floats, unit: float) -> Floats:
-    """Return the distances (places, rows) along one axis."""
+    """Return the distances (places, rows) along one axis between positions (places,) and row_positions (rows,).
+
+    unit: the length that counts 1; 0 for levels, of which different ones are 1 apart.
+    """
     if unit:
         return np.nan_to_num(np.abs(positions[:, None] - row_positions) / unit, nan=_MISSING_DISTANCE)
     return (np.floor(positions)[:, None] != np.floor(row_positions)).astype(np.float64)

@@ -37,7 +37,7 @@ class StepModel:
     hinge: bool = False
 
     def scores(self, X: Any) -> Floats:
-        """Return the class scores (N, C)."""
+        """Return the class scores (N, C) of a table X of N rows."""
         codes = self.encoder.transform(X)
         if not isinstance(self.model, DensityModel):
             return self.model.scores(codes, 1)
@@ -49,17 +49,17 @@ class StepModel:
 
     @available_if(lambda self: not self.hinge)
     def predict_proba(self, X: Any) -> Floats:
-        """Return p(class | row), (N, C)."""
+        """Return p(class | row), (N, C), of a table X of N rows."""
         return np.exp(log_softmax(self.scores(X)))
 
     @available_if(lambda self: self.hinge)
     def decision_function(self, X: Any) -> Floats:
-        """Return the scores (N, C); of two classes the second's minus the first's, (N,)."""
+        """Return the scores (N, C) of a table X of N rows; of two classes the second's minus the first's, (N,)."""
         scores = self.scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of the highest score of each row (N,), of equal ones the first."""
+        """Return the class of the highest score of each row of a table X, (N,), of equal ones the first."""
         return self.classes_[self.scores(X).argmax(axis=1)]
 
 

@@ -93,7 +93,7 @@ def alpha_path(
             recipe_text = plain(recipe.replace(alpha=strengths[0])).to_json()
             seed_of_task = seed_of(seed, recipe_text, split.repeat)
             tasks.append(StudyTask("path", recipe_text, dataset.hash, split, options, seed_of_task, racer=racer))
-    comparisons = _references(recipes) if references else []
+    comparisons = _reference_recipes(recipes) if references else []
     comparison_tasks = fold_tasks(dataset.hash, comparisons, splits, seed, first=len(recipes))
     settings = {"alphas": strengths, "holdout": holdout, "repeats": repeats, "references": references, "seed": seed}
     return Study(
@@ -106,7 +106,7 @@ def has_path(recipe: Recipe) -> bool:
     return {"order", "alpha", "penalty"} <= recipe.params.keys()
 
 
-def _references(recipes: Sequence[Recipe]) -> list[Recipe]:
+def _reference_recipes(recipes: Sequence[Recipe]) -> list[Recipe]:
     """Return AnJE, and lr and alr without a penalty, of each order of the recipes."""
     orders = dict.fromkeys(recipe.params["order"] for recipe in recipes)
     first_recipe = recipes[0]
@@ -119,16 +119,16 @@ def summary(study: Study) -> "pd.DataFrame":
     frame = study.frame()
     if not len(frame) or "log_loss" not in frame:
         return frame
-    succeeded = frame[frame.outcome != "failed"]
+    successful_fits = frame[frame.outcome != "failed"]
     names = ["racer", "label", "name", "order", "alpha"]
     prefixes, suffix = ("train_", "away_"), "_above_se"
     measures = [name for name in frame if name in MEASURES or name.startswith(prefixes) or name.endswith(suffix)]
-    groups = succeeded.groupby(names, dropna=False, as_index=False)
+    groups = successful_fits.groupby(names, dropna=False, as_index=False)
     return groups[measures].mean().assign(repeats=groups.size()["size"])
 
 
 def is_quick(dataset: Dataset, recipe: Recipe, holdout: float) -> bool:
-    """Return whether a fit is short enough to follow a slider as it moves."""
+    """Return whether a fit to the rows besides this holdout share is short enough to follow a slider as it moves."""
     order, n_columns = recipe.params["order"], dataset.X.shape[1]
     return bool(dataset.n_rows * (1 - holdout) * comb(n_columns, order) * dataset.n_classes <= MAX_LIVE_WORK)
 

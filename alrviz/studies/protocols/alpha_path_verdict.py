@@ -60,7 +60,7 @@ def paths_of(study: "Study") -> list[Recipe]:
 
 
 def path_names(study: "Study") -> list[str]:
-    """Return a short name for each path, with its center; the alpha of its recipe is ignored.
+    """Return a short name for each path of a study, with its center; the alpha of its recipe is ignored.
 
     >>> from alrviz import Recipe, alpha_path, load_demo
     >>> path_names(alpha_path(load_demo("led", 300), [Recipe("alr"), Recipe("lr", center="anje")]))
@@ -73,7 +73,9 @@ def path_names(study: "Study") -> list[str]:
 
 
 def verdict_on(curve: "pd.DataFrame", measure: str) -> AlphaPathVerdict:
-    """Return the verdict on one path; curve: the rows of one racer in `summary()`."""
+    """Return the verdict on one path by a measure (log_loss, rmse, error); curve: the rows of one racer in
+    `summary()`.
+    """
     rows = curve.sort_values("alpha", ascending=False)
     losses, errors = rows[measure].to_numpy(float), rows[f"{measure}_above_se"].to_numpy(float)
     best_index = int(losses.argmin())
@@ -130,7 +132,7 @@ def path_verdict(study: "Study", measure: str = "log_loss") -> Verdict | None:
 
 
 def heldout_rows(study: "Study") -> int:
-    """Return the approximate number of test rows of a path."""
+    """Return the approximate number of test rows of a path of a study."""
     return round(study.dataset.n_rows * float(json.loads(study.spec)["holdout"]))
 
 
@@ -173,7 +175,7 @@ def alpha_text(alpha: float) -> str:
 def _reference_texts(study: "Study", lines: "pd.DataFrame", verdict: AlphaPathVerdict, measure: str) -> list[str]:
     """Return a sentence on the models beyond the ends: the generative model itself, and the fit without a penalty.
 
-    lines: the study's summary, a row for each recipe and alpha.
+    lines: the study's summary, a row for each recipe and alpha; measure: log_loss, rmse or error.
     """
     recipe = study.recipes[verdict.racer]
     references = lines[(lines.racer >= len(paths_of(study))) & (lines.order == recipe.params["order"])]

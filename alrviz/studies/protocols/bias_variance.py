@@ -127,12 +127,12 @@ class Errors:
         rounds = _complete_rounds(results)
         cached = self._cache.get(key)
         if cached is None or cached[0] != tuple(rounds):
-            parts_by_name = _parts(self.predictions(results), self._y, self._n_classes, self._weights)
+            parts_by_name = _parts_with_errors(self.predictions(results), self._y, self._n_classes, self._weights)
             self._cache[key] = cached = (tuple(rounds), {"rounds": len(rounds), **parts_by_name})
         return dict(cached[1])
 
     def predictions(self, results: Sequence[tuple[StudyTask, Result]]) -> NDArray[np.integer]:
-        """Return the predicted class of each row in each complete round: (R, N)."""
+        """Return the predicted class of each row in each complete round of `results`: (R, N)."""
         rounds = _complete_rounds(results)
         predicted = np.zeros((len(rounds), len(self._y)), np.int64)
         for round_predictions, round_results in zip(predicted, rounds.values(), strict=True):
@@ -150,7 +150,7 @@ class Errors:
 
 
 def _complete_rounds(results: Sequence[tuple[StudyTask, Result]]) -> dict[int, list[tuple[StudyTask, Result]]]:
-    """Return the rounds whose folds have all finished, in order."""
+    """Return the tasks and results of the rounds whose folds have all finished, by round."""
     rounds: dict[int, list[tuple[StudyTask, Result]]] = {}
     for task, result in results:
         if not result.failed:
@@ -158,8 +158,13 @@ def _complete_rounds(results: Sequence[tuple[StudyTask, Result]]) -> dict[int, l
     return {k: rounds[k] for k in sorted(rounds) if len(rounds[k]) == rounds[k][0][0].split.folds}
 
 
-def _parts(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None) -> Row:
-    """Return PARTS of the predictions (R, N), NaN below two rounds, and their jackknife errors, NaN below three."""
+def _parts_with_errors(
+    predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None
+) -> Row:
+    """Return PARTS of the predictions (R, N) of R rounds, NaN below two, and their jackknife errors, NaN below three.
+
+    y: (N,) true classes below n_classes; weights: (N,) of the rows, None if all are equal.
+    """
     n_rounds, value_by_part = len(predicted), dict.fromkeys(PARTS, float("nan"))
     error_by_part = dict(value_by_part)
     if n_rounds >= 2:

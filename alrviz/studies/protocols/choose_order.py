@@ -32,7 +32,7 @@ from alrviz.studies.protocols.fold_losses import (
     fold_error,
     mean_figures,
     simplest_model,
-    succeeded,
+    successful_fits,
 )
 from alrviz.studies.statistics.measures import loss_text, pooled_reliability
 from alrviz.studies.statistics.verdict import Verdict
@@ -104,7 +104,7 @@ class OrderStudy(Study):
         return next((recipe for recipe in self.recipes if recipe.params.get("order") == order), None)
 
     def about(self, racer: int) -> dict[str, Any]:
-        """Return the same columns as `Study.about`; order is None for a model that chooses its own."""
+        """Return the columns of `Study.about` for a racer; order is None for a model that chooses its own."""
         columns = super().about(racer)
         return {**columns, "order": None} if columns["order"] == "auto" else columns
 
@@ -113,10 +113,10 @@ class OrderStudy(Study):
         return failures(self, "order")
 
     def boosting_folds(self) -> "pd.DataFrame":
-        """Return the folds that both boosting and the best order have finished: repeat, fold, log_loss, gap (log loss
-        of the best order less boosting's).
+        """Return the folds that both boosting and the best order have finished: repeat, fold, log_loss, gap.
 
-        Empty until there are any, and if boosting is not part of the study.
+        gap is the log loss of the best order less boosting's. Empty until there are any, and if boosting is not part of
+        the study.
         """
         return self._paired_folds("hgb")
 
@@ -126,14 +126,15 @@ class OrderStudy(Study):
         return any(recipe.params.get("order") == "auto" for recipe in self.recipes)
 
     def automatic_folds(self) -> "pd.DataFrame":
-        """Return the same for AutoClassifier's model, with the choices of each fold: order_chosen, keep_chosen,
-        discretize_chosen, alpha_1, ...
+        """Return the columns of `boosting_folds` for AutoClassifier's model, with the choices of each fold.
+
+        These are order_chosen, keep_chosen, discretize_chosen, alpha_1, ...
         """
         return self._paired_folds("hlr")
 
     def _paired_folds(self, family: str) -> "pd.DataFrame":
         """Return the folds that this family's fits and all orders have finished, with the gap to the best order."""
-        losses, frame = complete_losses(self, "order"), succeeded(self.frame())
+        losses, frame = complete_losses(self, "order"), successful_fits(self.frame())
         racers = [k for k, recipe in enumerate(self.recipes) if recipe.family == family]
         racer = next((k for k in racers if self.about(k)["order"] is None), None)
         if not len(losses) or not (frame.racer == racer).any():
@@ -222,7 +223,7 @@ def summary(study: Study) -> "pd.DataFrame":
     """Return a row for each order, over the folds that all orders have finished."""
     import pandas as pd
 
-    losses, frame, summary_rows = complete_losses(study, "order"), succeeded(study.frame()), []
+    losses, frame, summary_rows = complete_losses(study, "order"), successful_fits(study.frame()), []
     for order_index, order in enumerate(losses):
         fits = frame[frame.order == order]
         row = {"order": int(order), **mean_figures(losses[order], fits)}
@@ -234,7 +235,9 @@ def summary(study: Study) -> "pd.DataFrame":
 
 
 def _is_clear_gain(by_order: "pd.DataFrame", order: int) -> bool:
-    """Return whether the gain over the order below is significant, and worth its parameters."""
+    """Return whether an order's gain over the one below is significant, and worth its parameters; by_order: the
+    summary.
+    """
     order_index = list(by_order.index).index(order)
     if not order_index:
         return True
@@ -245,11 +248,13 @@ def _is_clear_gain(by_order: "pd.DataFrame", order: int) -> bool:
 
 
 def _alpha_note(study: Study, order: int) -> str:
-    """Return a note that alpha was chosen inside the folds, and the call that chooses it in the same way."""
+    """Return a note that the alpha of an order was chosen inside the folds, and the call that chooses it in the same
+    way.
+    """
     recipe = next((recipe for recipe in study.recipes if recipe.params.get("order") == order), None)
     if recipe is None or recipe.params.get("alpha") not in ("cv", "auto"):
         return ""
-    frame, ranges = succeeded(study.frame()), list[str]()
+    frame, ranges = successful_fits(study.frame()), list[str]()
     fits = frame[frame.order == order]
     for name in alpha_columns(fits):
         lowest, median, highest = (f"{fits[name].quantile(quantile):.3g}" for quantile in (0.0, 0.5, 1.0))
@@ -425,7 +430,7 @@ def _detail_sentences(by_order: "pd.DataFrame", order: int, best: int) -> list[s
 
 
 def accuracy_change_text(fall: float) -> str:
-    """Return a decrease of the error rate as a change of accuracy in percentage points; "" if it is NaN.
+    """Return a fall of the error rate (a share) as a change of accuracy in percentage points; "" if it is NaN.
 
     >>> accuracy_change_text(0.25), accuracy_change_text(0.012), accuracy_change_text(-0.004), accuracy_change_text(0.0)
     ('accuracy +25 points', 'accuracy +1.2 points', 'accuracy -0.4 points', 'accuracy unchanged')

@@ -22,7 +22,7 @@ from alrviz.studies.protocols.fold_losses import (
     complete_losses,
     mean_figures,
     simplest_model,
-    succeeded,
+    successful_fits,
 )
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.studies.statistics.verdict import Verdict
@@ -143,7 +143,7 @@ def summary(study: Study) -> "pd.DataFrame":
     """Return a row for each order and share, over the folds that all models have finished."""
     import pandas as pd
 
-    losses, frame, summary_rows = complete_losses(study, "racer"), succeeded(study.frame()), []
+    losses, frame, summary_rows = complete_losses(study, "racer"), successful_fits(study.frame()), []
     for racer in losses:
         params = study.recipes[racer].params
         figures = mean_figures(losses[racer], frame[frame.racer == racer])

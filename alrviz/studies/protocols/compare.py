@@ -139,8 +139,9 @@ def pairs(
 ) -> "pd.DataFrame":
     """Return a row for each pair of recipes: wins, draws, losses of the first over the data sets, p of the sign test.
 
-    digits: values equal after rounding are draws. `ratio` is the geometric mean of the first recipe's values over the
-    second's (where both are positive). Only data sets with all fits of both count. `summary` as for `table`.
+    measure: the measure compared, of `COMPARED`. digits: values equal after rounding are draws. `ratio` is the
+    geometric mean of the first recipe's values over the second's (where both are positive). Only data sets with all
+    fits of both count. `summary` as for `table`.
     """
     import pandas as pd
 
@@ -158,7 +159,8 @@ def pairs(
 def ranks(study: Study, measure: str = "log_loss", summary: "pd.DataFrame | None" = None) -> "pd.DataFrame":
     """Return a row for each recipe: mean rank over the data sets (1 is best), geometric mean ratio to the first.
 
-    Only data sets with all fits count (NaN without any). `summary` as for `table`.
+    measure: the measure ranked, of `COMPARED`. Only data sets with all fits count (NaN without any). `summary` as for
+    `table`.
     """
     import pandas as pd
 

@@ -60,7 +60,10 @@ class EffectStudy(Study):
         return prepare(self.dataset, recipe)
 
     def _accept(self, index: int, result: Result, stop: StopToken, arrival_seconds: float | None = None) -> bool:
-        """Compute the model's effects, or unpack a refit, before the result is shown, on the study's own thread."""
+        """Compute the model's effects, or unpack a refit, before the result is shown, on the study's own thread.
+
+        The arguments and the result are those of `StudyResults._accept`.
+        """
         draw = int(json.loads(self.tasks[index].options)["draw"])
         if draw == 0 and not result.failed and self.interactions is None:
             try:
@@ -142,8 +145,8 @@ class EffectStudy(Study):
         importance_table["nats_low"] = importance_table["nats_low"].clip(lower=0.0)
         return importance_table
 
-    def effects(self, *columns: Any, of: Any, against: Any) -> pd.DataFrame:
-        """Return a row for each cell of a tuple of columns: its effect on the log-odds of class `of` against `against`.
+    def effects(self, *columns: Any, label: Any, other_label: Any) -> pd.DataFrame:
+        """Return a row for each cell of a tuple of columns: its effect on the log-odds of two classes.
 
         Columns: "levels", "rows", "pure", "median", "low" and "high" (the 90 % band of the refits) and "same_sign"
         (share of refits with the model's sign).
@@ -152,10 +155,10 @@ class EffectStudy(Study):
         if effects is None:
             return pd.DataFrame()
         classes = [str(label) for label in effects.classes.tolist()]
-        for label in (of, against):
-            if str(label) not in classes:
-                raise RecipeError(f"no class {label!r} in the model; expected one of {classes[:8]}")
-        k, baseline = classes.index(str(of)), classes.index(str(against))
+        for given_label in (label, other_label):
+            if str(given_label) not in classes:
+                raise RecipeError(f"no class {given_label!r} in the model; expected one of {classes[:8]}")
+        k, baseline = classes.index(str(label)), classes.index(str(other_label))
         cells = effects.pure.cells_of(effects.number_of(columns))
         table = effects.effects(*columns).iloc[:: len(classes)]
         log_odds = effects.pure.f[cells, k] - effects.pure.f[cells, baseline]
@@ -242,7 +245,10 @@ def effect_bands(
 
 
 def purify_seconds(rows: int, columns: int, classes: int, order: int, refits: int) -> float:
-    """Estimate the seconds, beyond all fits, to purify a model and its refits and to test tuples of the next order."""
+    """Estimate the seconds, beyond all fits, to purify a model and its refits and to test tuples of the next order.
+
+    rows, columns, classes: numbers of the table's; order: the model's; refits: their number.
+    """
     n_tuples, n_next_tuples = sum(comb(columns, n) for n in range(1, order + 1)), comb(columns, order + 1)
     test_seconds = (
         _TEST_SECONDS * min(rows, _MAX_TESTED_ROWS) * n_next_tuples * classes if n_next_tuples <= MAX_UNASKED else 0.0

@@ -127,7 +127,8 @@ def of_predictions(
 ) -> Evaluation:
     """Evaluate the table that `predict_table` returns if the column of the class is kept in it.
 
-    notes: sentences on how the rows were read. target: the class column. what: the rows in words, for texts.
+    notes: sentences on how the rows were read. target: the class column. sample_weight: (N,) row weights, or the name
+    of their column. what: the rows in words, for texts.
 
     Raises:
         TableError: if it is not kept, or the model has no probabilities.
@@ -163,7 +164,7 @@ def evaluation_of(
     """Return the evaluation of log probabilities (N, C) of classes (C,) for labels y (N,), matched as text.
 
     Rows without a class and rows of a class that the model has not learned are left out, with a note. X: the rows'
-    columns, for groups. what: the rows in words, for texts.
+    columns, for groups. sample_weight: (N,), None if each row counts once. what: the rows in words, for texts.
 
     Raises:
         TableError: if the numbers of labels and rows differ, or weights are invalid.
@@ -195,7 +196,7 @@ def evaluation_of(
 
 
 def evaluate_split(model: Any, dataset: Dataset, splits: Splits) -> Evaluation:
-    """Evaluate a classifier on the test rows of a data set; without test rows, on the training rows."""
+    """Evaluate a fitted classifier on the test rows of a data set; without test rows, on the training rows."""
     judging_part = splits.judging_part
     rows = splits.test if judging_part == "test" else splits.train
     weights = None if dataset.weights is None else dataset.weights[rows]

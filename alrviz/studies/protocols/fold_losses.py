@@ -24,7 +24,7 @@ def complete_losses(study: Study, by: str) -> "pd.DataFrame":
     frame = study.frame()
     if "log_loss" not in frame:
         return pd.DataFrame()
-    fits = succeeded(frame[frame[by].notna()])
+    fits = successful_fits(frame[frame[by].notna()])
     models = {{"racer": task.racer, **study.about(task.racer)}[by] for task in study.tasks}
     remaining_models = sorted(models - {None} - failures(study, by).keys())  # a fold is complete once all have it
     losses = fits.pivot(index=["repeat", "fold"], columns=by, values="log_loss")
@@ -32,13 +32,16 @@ def complete_losses(study: Study, by: str) -> "pd.DataFrame":
     return losses if len(losses) else pd.DataFrame()
 
 
-def succeeded(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the rows of the fits that have not failed."""
+def successful_fits(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the rows of a study's frame whose fits have not failed."""
     return frame[frame.outcome != "failed"] if len(frame) else frame
 
 
 def failures(study: Study, by: str) -> dict[int, str]:
-    """Return the models whose fits have all failed so far, each with its first error message."""
+    """Return the models whose fits have all failed so far, each with its first error message.
+
+    by: the column that identifies a model, "order" or "racer".
+    """
     frame = study.frame()
     models = frame.groupby(by) if len(frame) else ()
     return {int(model): fits.sentence.iloc[0] for model, fits in models if (fits.outcome == "failed").all()}
@@ -56,8 +59,9 @@ def simplest_model(losses: "pd.DataFrame", study: Study) -> Any:
 
 
 def mean_figures(losses: "pd.Series", fits: "pd.DataFrame") -> Row:
-    """Return a model's figures: its mean log loss over complete folds with the standard error, and means of fits;
-    NaN for a figure that no fit has.
+    """Return a model's figures by name: its mean log loss with the standard error, and means over its fits.
+
+    losses: its log loss on each complete fold; fits: the rows of its fits. A figure that no fit has is NaN.
     """
     names = ("error", "parameters", "train_seconds")
     means = {name: float(fits[name].mean()) if name in fits else float("nan") for name in names}

@@ -178,9 +178,9 @@ def report_facts(
     tell("computing effects")
     # In a split by time or groups test rows may have classes that no training row has.
     test_rows_of_known_class = test[np.isin(dataset.y[test], dataset.y[train])]
-    heldout = _rows(dataset, test_rows_of_known_class) if len(test_rows_of_known_class) else None
+    heldout = _subset(dataset, test_rows_of_known_class) if len(test_rows_of_known_class) else None
     effects, no_effects = _effects_or_reason(
-        lambda: interactions(fitted_model, _rows(dataset, train), heldout, stop=stop)
+        lambda: interactions(fitted_model, _subset(dataset, train), heldout, stop=stop)
     )
     chosen = str(getattr(fitted_model, "chosen_", ""))
     tried_settings = getattr(fitted_model, "alphas_", None)
@@ -189,7 +189,7 @@ def report_facts(
         n_tried_by_order = tried_settings.groupby("order").size()
         losses = tried_settings.pivot_table(index="order", columns="folds", values="log_loss", aggfunc="min")
     stop.check()
-    reference, no_reference = _reference(dataset, splits, tell)
+    reference, no_reference = _evaluate_reference(dataset, splits, tell)
     return ReportFacts(
         dataset, fitted_model, recipe, evaluation, len(train), effects, no_effects, chosen, holdout, seed, code, losses,
         tried=n_tried_by_order, reference=reference, no_reference=no_reference,
@@ -221,7 +221,9 @@ def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None]
         n_trained = dataset.n_rows - (len(evaluation.y) if recipe.holdout else 0)
         stop.check()
         if recipe.holdout:
-            reference, no_reference = _reference(dataset, split_table(dataset, recipe.holdout, recipe.seed), tell)
+            reference, no_reference = _evaluate_reference(
+                dataset, split_table(dataset, recipe.holdout, recipe.seed), tell
+            )
     code = (
         f"run = alrviz.Run(dataset, alrviz.Recipe.from_json({recipe.to_json()!r}))\nrun.start()\nrun.join()\n"
         'alrviz.save_report(run, "report.html")'
@@ -232,8 +234,10 @@ def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None]
     )  # fmt: skip
 
 
-def _reference(dataset: Dataset, splits: Splits, tell: Callable[[str], None]) -> tuple[Evaluation | None, str]:
-    """Return the evaluation of gradient boosting on the test rows, or the reason why there is none."""
+def _evaluate_reference(dataset: Dataset, splits: Splits, tell: Callable[[str], None]) -> tuple[Evaluation | None, str]:
+    """Return the evaluation of gradient boosting on the test rows, or None and the reason; tell: called before the
+    fit.
+    """
     train = splits.train
     if len(train) * len(dataset.classes) > MAX_REFERENCE_WORK:
         return None, f"{len(train):,} rows of {len(dataset.classes):,} classes would take minutes to fit"
@@ -248,7 +252,7 @@ def _reference(dataset: Dataset, splits: Splits, tell: Callable[[str], None]) ->
 
 
 def _fit(model: Any, dataset: Dataset, rows: NDArray[np.intp]) -> Any:
-    """Fit a classifier to some rows of a data set, by their weights."""
+    """Fit a classifier to these rows of a data set, by their weights, and return it."""
     weights = {} if dataset.weights is None else {"sample_weight": dataset.weights[rows]}
     return model.fit(dataset.X.iloc[rows], dataset.y[rows], **weights)
 
@@ -260,7 +264,7 @@ def _effects_or_reason(compute: Callable[[], Interactions]) -> tuple[Interaction
         return None, str(error)
 
 
-def _rows(dataset: Dataset, rows: Any) -> Dataset:
+def _subset(dataset: Dataset, rows: Any) -> Dataset:
     """Return some rows of a data set."""
     frame, labels = dataset.frame.iloc[rows].reset_index(drop=True), dataset.labels.iloc[rows].reset_index(drop=True)
     return replace(dataset, frame=frame, labels=labels)

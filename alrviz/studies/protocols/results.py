@@ -82,7 +82,7 @@ class Results:
         self.spec = json.dumps({"file": file, "methods": self.names})
 
     def select_methods(self, names: Sequence[str]) -> "Results":
-        """Return the results of these methods only."""
+        """Return the results of the methods with these names only."""
         return Results(self._file, self._rows, names)
 
     @property
@@ -127,7 +127,7 @@ def _family(name: str) -> str:
 
 
 def read_results(source: str | Path | bytes, file: str = "") -> Results:
-    r"""Read results from a CSV: a path, or its bytes with `file` as its name.
+    r"""Read results from a CSV; source: its path, or its bytes with `file` as its name.
 
     Raises:
         TableError: if the file is not such a CSV; the message says which column is missing.

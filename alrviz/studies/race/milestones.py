@@ -28,14 +28,21 @@ UNITS = {"iterations": "index", "passes": "passes", "seconds": "seconds"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RacerSummary:
-    """What the sentences on a race need to know about one racer.
+    """The facts on one racer from which sentences on a race are made.
 
-    name: the racer in sentences. label: its family's label. frame: a row for each step, or its columns by name.
-    n_rows: total training weight. outcome: code of its outcome, None while it runs. detail: the outcome's sentence.
-    objective: equal for racers that minimise the same function. alpha: strength of the penalty. trials, alphas: for
-    alpha="auto" the number of trials, and the penalty of each order at the last step. order: the order chosen for
-    order="auto". loss: loss part of the objective, "nll" or another. bounded: whether the weights have bounds.
-    heldout: log loss of each test row (nats) at the last step; None if it is not known.
+    Attributes:
+        name: the racer in sentences.
+        label: its family's label.
+        frame: a row for each step, or its columns by name.
+        n_rows: total training weight.
+        outcome, detail: code of its outcome, None while it runs, and the outcome's sentence.
+        objective: equal for racers that minimise the same function.
+        alpha: strength of the penalty.
+        trials, alphas: for alpha="auto" the number of trials, and the penalty of each order at the last step.
+        order: the order chosen for order="auto".
+        loss: loss part of the objective, "nll" or another.
+        bounded: whether the weights have bounds.
+        heldout: log loss of each test row (nats) at the last step; None if it is not known.
     """
 
     name: str
@@ -97,12 +104,15 @@ class Milestones:
     best: float
     goals: tuple[float, ...]
     goal_texts: tuple[str, ...]
-    met: Mapping[str, tuple[Mapping[str, float] | None, ...]]
+    counts_by_racer: Mapping[str, tuple[Mapping[str, float] | None, ...]]
     unit: str = "iterations"
 
     def at(self, name: str, goal: int, unit: str = "") -> float | None:
-        """Return when a racer reached a goal (its index), in `unit` or the milestones' own; None if it did not."""
-        count_by_unit = self.met[name][goal]
+        """Return the count at which the racer `name` reached a goal (its index); None if it did not.
+
+        It is in `unit`, a key of `UNITS`, or in the milestones' own.
+        """
+        count_by_unit = self.counts_by_racer[name][goal]
         return None if count_by_unit is None else count_by_unit[unit or self.unit]
 
 
@@ -133,7 +143,7 @@ def _first_step(racer: RacerSummary, goal: float) -> dict[str, float] | None:
 
 
 def milestones(racers: Sequence[RacerSummary], unit: str = "iterations") -> Milestones:
-    """Return when each racer of one objective first came near its best known value."""
+    """Return when each racer of one objective first came near its best known value; unit: a key of `UNITS`."""
     best_objective = min((racer.best for racer in racers), default=float("inf"))
     to_zero = falls_to_zero(racers)
     noun = objective_noun(racers)
@@ -145,7 +155,9 @@ def milestones(racers: Sequence[RacerSummary], unit: str = "iterations") -> Mile
         goals = tuple(best_objective * (1 + goal_level) for goal_level in RELATIVE_GOALS)
         goal_texts = tuple(f"within {100 * goal_level:g} % of the lowest {noun}" for goal_level in RELATIVE_GOALS)
     counts = {racer.name: tuple(_first_step(racer, goal) for goal in goals) for racer in racers}
-    return Milestones(to_zero=to_zero, best=best_objective, goals=goals, goal_texts=goal_texts, met=counts, unit=unit)
+    return Milestones(
+        to_zero=to_zero, best=best_objective, goals=goals, goal_texts=goal_texts, counts_by_racer=counts, unit=unit
+    )
 
 
 def by_objective(racers: Sequence[RacerSummary]) -> dict[Hashable, list[RacerSummary]]:
@@ -169,7 +181,7 @@ class Difference:
         return abs(self.mean) < 2 * self.error or self.mean == 0
 
 
-def paired(a: np.ndarray, b: np.ndarray) -> Difference:
+def paired_difference(a: np.ndarray, b: np.ndarray) -> Difference:
     """Return the mean of a - b over the same rows and its standard error.
 
     a, b (rows,): losses of two models on the same rows. With fewer than two rows the error is NaN, and never a tie.
@@ -182,7 +194,7 @@ def paired(a: np.ndarray, b: np.ndarray) -> Difference:
 
 
 def heldout_losses(run: Any) -> np.ndarray | None:
-    """Return -log p(y | x) of each test row (rows,), in nats; None without a model or test rows.
+    """Return -log p(y | x) of each test row of a run (rows,), in nats; None without a model or test rows.
 
     If rows have weights the losses are multiplied by them, scaled to mean 1, so that their mean is the weighted mean.
     """

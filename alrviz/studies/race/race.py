@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class RecordedRun:
-    """One racer of a race that was run earlier, with the attributes of `Run` that pages read."""
+    """One racer of a race that was run earlier, with those attributes of `Run` that pages show."""
 
     recipe: Recipe
     trace: Trace
@@ -68,7 +68,7 @@ class RecordedRun:
 
 
 def run_metadata(run: Any) -> dict[str, Any]:
-    """Return what a run has beside its recipe and its steps, in JSON types; outcome: None while it runs."""
+    """Return the facts on a run beside its recipe and its steps, in JSON types; outcome: None while it runs."""
     return {
         "rows": run.trace.rows,
         "heldout_rows": run.trace.heldout_rows,
@@ -129,7 +129,7 @@ class Race(Job[None]):
         return control
 
     def matches(self, recipes: Sequence[Recipe], dataset: Dataset | Stream) -> bool:
-        """Return whether this is a race of these recipes on this table."""
+        """Return whether this is a race of these recipes on this data set."""
         return self.recipes == tuple(recipes) and self.dataset.hash == dataset.hash
 
     def stop(self) -> None:
@@ -145,7 +145,7 @@ class Race(Job[None]):
 
     @property
     def phase(self) -> str:
-        """What the race does now: "waiting", "preparing", "running", "paused" or "ended"."""
+        """The state of the race: "waiting", "preparing", "running", "paused" or "ended"."""
         if self.ended:
             return "ended"
         if not self.started:

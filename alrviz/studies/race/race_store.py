@@ -71,7 +71,7 @@ class RaceKeeper:
         return bool(self.id) and not self.problem and not self._job.alive
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until everything is saved; return whether it is."""
+        """Wait until everything is saved, at most `timeout` seconds; return whether it is."""
         return self._job.join(timeout)
 
     def _keep(self, stop: StopToken) -> None:
@@ -135,13 +135,13 @@ def read_race(store: Store, stored: StoredRun) -> Race:
     """
     recipes = [Recipe.from_json(text) for text in json.loads(stored.spec)["recipes"]]
     traces = dict(enumerate(store.traces(stored.id)))
-    runs = [_run(recipe, *traces.get(k, ({}, [])), stored.state) for k, recipe in enumerate(recipes)]
+    runs = [_recorded_run(recipe, *traces.get(k, ({}, [])), stored.state) for k, recipe in enumerate(recipes)]
     n_rows = json.loads(stored.spec)["rows"]
     dataset = SimpleNamespace(name=stored.data_name, hash=stored.data_hash, n_rows=n_rows)
     return Race(dataset, runs, recorded=True)
 
 
-def _run(recipe: Recipe, metadata: dict[str, Any], steps: list[Any], state: str) -> RecordedRun:
+def _recorded_run(recipe: Recipe, metadata: dict[str, Any], steps: list[Any], state: str) -> RecordedRun:
     reason = "the process that ran it ended" if state == INTERRUPTED else "stopped on request"
     outcome = metadata.get("outcome") or (STOPPED, reason)
     return RecordedRun.of_parts(recipe, {**metadata, "outcome": outcome}, steps)

@@ -10,7 +10,7 @@ from alrviz.studies.race.milestones import (
     by_objective,
     milestones,
     objective_noun,
-    paired,
+    paired_difference,
 )
 from alrviz.studies.statistics.verdict import Verdict, first_headline
 
@@ -113,7 +113,7 @@ def paired_heldout(a: RacerSummary, b: RacerSummary) -> Difference | None:
     """Return the difference of test log loss, a minus b; None if the losses of single rows are unknown."""
     if a is b or a.heldout is None or b.heldout is None or len(a.heldout) != len(b.heldout):
         return None
-    return paired(a.heldout, b.heldout)
+    return paired_difference(a.heldout, b.heldout)
 
 
 def best_on_test_rows(racers: Sequence[RacerSummary]) -> tuple[RacerSummary | None, bool]:

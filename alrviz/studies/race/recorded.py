@@ -19,10 +19,11 @@ _INTEGER_FIELDS = ("index", "evaluations")
 
 
 def as_race(source: Any) -> Race:
-    """Return a race unchanged, and a fitted model as a recorded race of its own fit.
+    """Return `source`, if it is a race, unchanged; or a fitted model as a recorded race of its own fit.
 
     Raises:
-        TableError: for a data set. AlrvizError: for anything else, or a model without a recorded fit.
+        TableError: for a data set.
+        AlrvizError: for anything else, or a model without a recorded fit.
     """
     if hasattr(source, "runs") and hasattr(source, "recorded"):
         return cast(Race, source)
@@ -42,19 +43,19 @@ def as_race(source: Any) -> Race:
 
 
 def record(race: Race, version: str) -> str:
-    """Return a race as JSON; raises `AlrvizError` until all racers have ended."""
+    """Return a race as JSON, with alrviz's version; raises `AlrvizError` until all racers have ended."""
     if not race.ended:
         raise AlrvizError("a race can be recorded once every racer has ended; join it first")
     content = {
         "format": FORMAT,
         "version": version,
         "data": {"name": race.dataset.name, "hash": race.dataset.hash, "n_rows": race.dataset.n_rows},
-        "runs": [_run(run) for run in race.runs],
+        "runs": [_run_content(run) for run in race.runs],
     }
     return json.dumps(content, separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 
-def _run(run: Any) -> dict[str, Any]:
+def _run_content(run: Any) -> dict[str, Any]:
     frame, metadata = run.trace.frame(), run_metadata(run)
     return {
         **metadata,
@@ -65,7 +66,7 @@ def _run(run: Any) -> dict[str, Any]:
 
 
 def _rounded(value: Any, name: str) -> Any:
-    """Round a number to the digits that pictures and milestones need; None if it is not finite."""
+    """Round a value of the field `name` to the digits that pictures and milestones need; None if it is not finite."""
     if name == "kind":
         return value
     if name in _INTEGER_FIELDS:
@@ -75,7 +76,7 @@ def _rounded(value: Any, name: str) -> Any:
 
 
 def read_recorded(text: str) -> Race:
-    """Return the race that `record` wrote; raises `AlrvizError` for another format."""
+    """Return the race in a text that `record` wrote; raises `AlrvizError` for another format."""
     content = json.loads(text)
     if content.get("format") != FORMAT:
         raise AlrvizError(f"the recorded race has format {content.get('format')!r}; this version reads {FORMAT}")

@@ -38,11 +38,11 @@ class Truth:
     probability: Callable[[pd.DataFrame], Floats]
 
     def predict_proba(self, X: pd.DataFrame) -> Floats:
-        """Return p(class | row), (N, C)."""
+        """Return p(class | row), (N, C), of the rows X."""
         return self.probability(X)
 
     def predict(self, X: pd.DataFrame) -> NDArray[Any]:
-        """Return the most probable class of each row (N,)."""
+        """Return the most probable class of each of the rows X, (N,)."""
         return self.classes_[self.probability(X).argmax(axis=1)]
 
 
@@ -76,7 +76,7 @@ def fit_reference(
     truth: Callable[[pd.DataFrame], Floats] | None = None,
     stop: StopToken = NEVER,
 ) -> ReferenceFit:
-    """Fit the reference `name` to the training rows of a run with this `holdout` and `seed`.
+    """Fit the reference `name` to the training rows of a data set, split as a run with this `holdout` and `seed`.
 
     name: a key of `estimators.peers.known_peers()`, or "truth" for the classifier of `truth`.
 
@@ -112,7 +112,8 @@ def fit_rows(name: str, X: pd.DataFrame, y: NDArray[Any], weights: Floats | None
 
 
 def _losses(model: Any, X: pd.DataFrame, y: NDArray[Any], weights: Floats | None = None) -> tuple[float, float]:
-    """Return 0-1 loss and log loss of rows; NaN without rows, or without probabilities.
+    """Return 0-1 loss and log loss of rows X with classes y and weights (N,); NaN without rows, or without
+    probabilities.
 
     A class that the model has not learned has p = 0, counted as 2^-52 as in all studies.
     """

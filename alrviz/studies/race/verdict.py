@@ -52,7 +52,11 @@ NOTHING_TO_FIT = ("anje", "nb")
 class RaceVerdict(Verdict):
     """A verdict on a race; code: its row in the module's table. winner: the racer called faster, if any.
 
-    factor: how many times fewer iterations the winner needs than the slowest; a lower bound where `at_least`.
+    Attributes:
+        code: the row of the module's table.
+        sentence: the verdict in words.
+        winner: the racer called faster, if any.
+        factor: how many times fewer iterations the winner needs than the slowest; a lower bound where `at_least`.
     """
 
     code: str
@@ -79,7 +83,9 @@ def verdict(racers: Sequence[RacerSummary], *, by: str = "you", unit: str = "ite
 
 
 def _verdict_on(racers: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdict:
-    """Return the first verdict of the module's table whose condition holds; arguments as of `verdict`."""
+    """Return the first verdict of the module's table whose condition holds for the racers; by, unit: as for
+    `verdict`.
+    """
     counted_racers = [racer for racer in racers if racer.label in NOTHING_TO_FIT and not racer.empty]
     racers = [racer for racer in racers if racer.label not in NOTHING_TO_FIT]
     if not racers or any(racer.empty for racer in racers):
@@ -214,7 +220,7 @@ class _Ranking:
     at_least: bool
 
 
-def _count(racer: RacerSummary, goals: Milestones, goal: int) -> float:
+def _count_to_goal(racer: RacerSummary, goals: Milestones, goal: int) -> float:
     """Return when a racer reached a goal, in the milestones' unit; its last count if it did not."""
     count_to_goal = goals.at(racer.name, goal)
     count_to_goal = racer.last_of(UNITS[goals.unit]) if count_to_goal is None else count_to_goal
@@ -222,15 +228,17 @@ def _count(racer: RacerSummary, goals: Milestones, goal: int) -> float:
 
 
 def _ranking(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -> _Ranking:
-    """Return who is first and last at a goal (0 or 1), by how much, and whether the factor is a lower bound."""
+    """Return which racers are first and last at a goal (0 or 1), by how much, and whether the factor is a lower
+    bound.
+    """
 
     def key(racer: RacerSummary) -> tuple[bool, float, str]:
-        return goals.at(racer.name, goal) is None, _count(racer, goals, goal), racer.name
+        return goals.at(racer.name, goal) is None, _count_to_goal(racer, goals, goal), racer.name
 
     ranked_lanes = sorted(racers, key=key)
     fastest, slowest = ranked_lanes[0], ranked_lanes[-1]
     racers_without_goal = [racer for racer in ranked_lanes if goals.at(racer.name, goal) is None]
-    factor = _count(slowest, goals, goal) / _count(fastest, goals, goal)
+    factor = _count_to_goal(slowest, goals, goal) / _count_to_goal(fastest, goals, goal)
     # A racer that never came near is slower than its own count says, even if it stopped early.
     return _Ranking(
         goal, fastest, slowest, max(factor, MIN_FACTOR) if racers_without_goal else factor, bool(racers_without_goal)
@@ -238,21 +246,25 @@ def _ranking(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -> _R
 
 
 def _each_leads_once(tight: _Ranking, loose: _Ranking, goals: Milestones) -> bool:
-    """Return whether the leader of each milestone is clearly behind at the other."""
+    """Return whether the leader of each milestone is clearly behind at the other; tight, loose: their rankings."""
     pairs = ((tight.first, loose.first, 1), (loose.first, tight.first, 0))
     return all(
-        _count(follower, goals, goal) >= MIN_FACTOR * _count(leader, goals, goal) for leader, follower, goal in pairs
+        _count_to_goal(follower, goals, goal) >= MIN_FACTOR * _count_to_goal(leader, goals, goal)
+        for leader, follower, goal in pairs
     )
 
 
 def _counts_text(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -> str:
-    """Return who reached a milestone when: "alr 20 iterations, lr 52, gd not after 100"."""
+    """Return which racers reached a goal (0 or 1) when: "alr 20 iterations, lr 52, gd not after 100"."""
     racers_at_goal = [racer for racer in racers if goals.at(racer.name, goal) is not None]
     racers_without_goal = [racer for racer in racers if goals.at(racer.name, goal) is None]
-    racers_at_goal.sort(key=lambda racer: (_count(racer, goals, goal), racer.name))
-    count_texts = [f"{racer.name} {_count_text(_count(racer, goals, goal), goals.unit)}" for racer in racers_at_goal]
+    racers_at_goal.sort(key=lambda racer: (_count_to_goal(racer, goals, goal), racer.name))
+    count_texts = [
+        f"{racer.name} {_count_text(_count_to_goal(racer, goals, goal), goals.unit)}" for racer in racers_at_goal
+    ]
     count_texts += [
-        f"{racer.name} not after {_count_text(_count(racer, goals, goal), goals.unit)}" for racer in racers_without_goal
+        f"{racer.name} not after {_count_text(_count_to_goal(racer, goals, goal), goals.unit)}"
+        for racer in racers_without_goal
     ]
     return _with_unit(count_texts, goals.unit)
 
@@ -276,7 +288,7 @@ def _short_goal_text(goals: Milestones, goal: int) -> str:
 
 
 def _with_unit(count_texts: Iterable[str], unit: str = "iterations") -> str:
-    """Return a list of counts; the first has the unit."""
+    """Return the texts of counts as a list in words; the first has the unit."""
     first_text, *other_texts = count_texts
     return ", ".join([f"{first_text} {unit}", *other_texts])
 
@@ -284,7 +296,7 @@ def _with_unit(count_texts: Iterable[str], unit: str = "iterations") -> str:
 def _faster_verdict(racers: Sequence[RacerSummary], goals: Milestones, rank: _Ranking) -> RaceVerdict:
     """Return the verdict that one racer is faster; rank: the ranking that decides."""
     first, last, unit, goal = rank.first, rank.last, goals.unit, rank.goal
-    first_text, last_text = (_count_text(_count(racer, goals, goal), unit) for racer in (first, last))
+    first_text, last_text = (_count_text(_count_to_goal(racer, goals, goal), unit) for racer in (first, last))
     last_text = f"more than {last_text}" if rank.at_least else last_text
     factor_text = f"{'at least ' if rank.at_least else ''}{_factor_text(rank.factor)} times"
     if len(racers) <= MAX_DETAILED:
@@ -299,7 +311,7 @@ def _faster_verdict(racers: Sequence[RacerSummary], goals: Milestones, rank: _Ra
             for racer in racers
             if racer is not first
             and goals.at(racer.name, goal) is not None
-            and _count(racer, goals, goal) < MIN_FACTOR * _count(first, goals, goal)
+            and _count_to_goal(racer, goals, goal) < MIN_FACTOR * _count_to_goal(first, goals, goal)
         ]
         detail += f" About as fast: {join_names(equally_fast_names)}." if equally_fast_names else ""
     is_worse, losses_text = _winner_heldout_words(racers, first)
@@ -343,7 +355,7 @@ def _factor_text(factor: float) -> str:
 
 
 def worse_heldout_words(racers: Sequence[RacerSummary]) -> str:
-    """Return whose test log loss has risen again during the race, as a further sentence; "" if nobody's."""
+    """Return which racers' test log loss has risen again during the race, as a further sentence; "" if nobody's."""
     risen = []
     for racer in racers:
         losses = racer.values_of("heldout_log_loss") if "heldout_log_loss" in racer.frame else np.array([])

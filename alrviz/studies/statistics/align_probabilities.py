@@ -28,6 +28,9 @@ def over_all_classes(log_p: Floats, known_classes: NDArray[np.intp], n_classes: 
 
 
 def share_log_p(y: NDArray[np.integer], n_classes: int, n_rows: int, weights: Floats | None = None) -> Floats:
-    """Return log p (n_rows, C) of the class prior of y, whose rows have weights, with m = 1: the model of order 0."""
+    """Return log p (n_rows, C) of the class shares of y, whose rows have weights, with m = 1: the model of order 0.
+
+    n_classes: C; weights: (N,) of the rows of y, None if all are equal.
+    """
     counts = np.bincount(y, weights, minlength=n_classes) + 1.0 / n_classes
     return np.tile(np.log(counts / counts.sum()), (n_rows, 1))

@@ -64,7 +64,11 @@ def crossings(curves: pd.DataFrame, measure: str) -> list[Crossing]:
 def _crossing(
     lower_losses: pd.Series, higher_losses: pd.Series, lower: str, higher: str, racer: int, error: float
 ) -> Crossing:
-    """Return the crossing of two curves, losses by rows seen. error: standard error of the difference at their ends."""
+    """Return the crossing of two curves: losses of the lower and the higher order, indexed by rows seen.
+
+    lower, higher: names of the racers; racer: index of the higher one; error: standard error of the difference at the
+    end.
+    """
     is_lower = (higher_losses < lower_losses).to_numpy()
     is_slight = bool(len(is_lower)) and bool(abs(higher_losses.iloc[-1] - lower_losses.iloc[-1]) < error)
     if not len(is_lower) or not is_lower[-1]:

@@ -49,8 +49,7 @@ class Decomposition:
 def decompose(
     predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None = None
 ) -> Decomposition:
-    """Decompose the error of R models' predictions (R, N) for rows of classes y (N,); classes are numbers from 0 to
-    n_classes - 1.
+    """Decompose the error of R models' predicted classes (R, N) for rows of classes y (N,), numbers below n_classes.
 
     weights: (N,) weight of each row in the averages; None: all equal.
 
@@ -61,19 +60,20 @@ def decompose(
     if rounds < 2:
         raise RecipeError(f"variance needs predictions of at least 2 models for each row, got {rounds}; add rounds")
     return _decomposition_of(
-        np.average(_per_row(_counts(predicted, n_classes), rounds, y), axis=1, weights=weights), rounds
+        np.average(_per_row(_prediction_counts(predicted, n_classes), rounds, y), axis=1, weights=weights), rounds
     )
 
 
 def leave_one_out(
     predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None = None
 ) -> list[Decomposition]:
-    """Return `decompose` of the predictions (R, N) without each round in turn; R >= 3.
+    """Return `decompose` of the predicted classes (R, N) without each round in turn; R >= 3.
 
-    A row's figures without a round depend only on that round's prediction, so C tables of figures serve all R rounds.
+    The other arguments are those of `decompose`. A row's figures without a round depend only on that round's
+    prediction, so C tables of figures serve all R rounds.
     """
     n_rounds, n_rows = predicted.shape
-    votes, row_numbers = _counts(predicted, n_classes), np.arange(n_rows)
+    votes, row_numbers = _prediction_counts(predicted, n_classes), np.arange(n_rows)
     figures = np.zeros((n_classes, 6, n_rows))
     for class_index in range(n_classes):
         is_predicted = votes[:, class_index] > 0
@@ -86,15 +86,18 @@ def leave_one_out(
     ]
 
 
-def _counts(predicted: NDArray[np.integer], n_classes: int) -> NDArray[np.intp]:
-    """Return how many rounds predicted each class for each row: (N, C)."""
+def _prediction_counts(predicted: NDArray[np.integer], n_classes: int) -> NDArray[np.intp]:
+    """Return how many rounds predicted each of n_classes classes for each row: (N, C)."""
     n_rows = predicted.shape[1]
     flat_index = predicted + n_classes * np.arange(n_rows)
     return np.bincount(flat_index.ravel(), minlength=n_rows * n_classes).reshape(n_rows, n_classes)
 
 
 def _per_row(votes: NDArray[np.intp], rounds: int, y: NDArray[np.integer]) -> Floats:
-    """Return error, bias2, variance, and Domingos's bias, variance and net variance of each row: (6, N)."""
+    """Return error, bias2, variance, and Domingos's bias, variance and net variance of each row: (6, N).
+
+    votes: (N, C) rounds that predicted each class, of `rounds` in all; y: (N,) true classes.
+    """
     vote_share, row_numbers = votes / rounds, np.arange(len(votes))
     right = vote_share[row_numbers, y]
     squared = (vote_share**2).sum(axis=1)

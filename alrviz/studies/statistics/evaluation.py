@@ -100,8 +100,8 @@ class Evaluation:
         return np.bincount(self.y, self.weight, minlength=len(self.classes)) / self.total
 
     @property
-    def interest(self) -> str:
-        """Class used where none is named: the rarer one of two, the most frequent one of more."""
+    def class_of_interest(self) -> str:
+        """Class used where no class is given: the rarer one of two, the most frequent one of more."""
         class_shares = self.shares
         rarer = len(self.classes) == 2 and class_shares.min() > 0
         return self.classes[int(class_shares.argmin() if rarer else class_shares.argmax())]
@@ -114,14 +114,15 @@ class Evaluation:
         rows, classes; log_loss (nats), and shares_log_loss of predicting the class shares of these rows; error, and
         shares_error of always predicting the most frequent class; balanced_error (mean over classes); brier (with two
         classes twice scikit-learn's `brier_score_loss`); ece; auc and average_precision: with two classes those of
-        `interest`, else the mean over the classes that occur, each against the others (NaN beyond 100 classes).
+        `class_of_interest`, else the mean over the classes that occur, each against the others (NaN beyond 100
+        classes).
 
         95 % intervals: error_low, error_high (Wilson); with two classes and no weights auc_low, auc_high (normal on the
         scale of log(AUC / (1 - AUC)), DeLong's standard error), else NaN. log_loss_error is the standard error of the
         log loss.
         """
         class_shares, occurring = self.shares, np.flatnonzero(self.shares > 0)
-        averaged = [self._class_index(self.interest)] if len(self.classes) == 2 else occurring
+        averaged = [self._class_index(self.class_of_interest)] if len(self.classes) == 2 else occurring
         ranks = [self.ranking(self.classes[k]) for k in averaged] if len(occurring) <= MAX_RANKED_CLASSES else []
         auc, precision = np.mean(ranks, axis=0) if ranks else (np.nan, np.nan)
         losses, effective = row_losses(self.log_p, self.y), self.total
@@ -184,8 +185,9 @@ class Evaluation:
     def decided(self, threshold: float | None = None, label: str | None = None, costs: Any = None) -> "Evaluation":
         """Return the same rows with other predictions.
 
-        threshold: predict a class (`label`, None for `interest`) where its probability is at least this, elsewhere the
-        most probable other class. costs: (C, C), of a row of class i predicted as j; predict the cheapest class.
+        threshold: predict a class (`label`, None for `class_of_interest`) where its probability is at least this,
+        elsewhere the most probable other class. costs: (C, C), of a row of class i predicted as j; predict the cheapest
+        class.
 
         Raises:
             TableError: if the class is unknown, costs have another shape, or neither argument is given.
@@ -244,7 +246,7 @@ class Evaluation:
     # -- one class against the others ----------------------------------------------------------------------------------
 
     def p(self, label: str | None = None) -> Floats:
-        """Return the probabilities (N,) of a class."""
+        """Return the probabilities (N,) of the class `label`; None for `class_of_interest`."""
         return np.exp(self.log_p[:, self._class_index(label)])
 
     def curve(self, label: str | None = None) -> pd.DataFrame:
@@ -267,7 +269,9 @@ class Evaluation:
         return self._curves[k]
 
     def ranking(self, label: str | None = None) -> tuple[float, float]:
-        """Return AUC and average precision of a class; NaN if all rows are of the class, or none."""
+        """Return AUC and average precision of the class `label` (None: `class_of_interest`); NaN if all or no rows are
+        of it.
+        """
         k = self._class_index(label)
         if k not in self._ranks:
             in_class, p, figures = self.y == k, self.p(label), (np.nan, np.nan)
@@ -288,9 +292,9 @@ class Evaluation:
     ) -> pd.Series:
         """Return a class's figures at one threshold: class, a row of `curve`, auc.
 
-        label: the class; None for `interest`. Give the threshold itself (default 0.5) or one criterion: the lowest
-        threshold with at least this specificity, the highest with at least this sensitivity, or the cheapest if a
-        missed row costs as much as `miss` false alarms.
+        label: the class; None for `class_of_interest`. Give the threshold itself (default 0.5) or one criterion: the
+        lowest threshold with at least this specificity, the highest with at least this sensitivity, or the cheapest if
+        a missed row costs as much as `miss` false alarms.
 
         Raises:
             TableError: if the class is unknown, several criteria are given, or no row allows the match.
@@ -319,7 +323,7 @@ class Evaluation:
     def as_predicted(self, label: str | None = None) -> pd.Series:
         """Return the figures of `at` for the classes in `predicted`, which need not come from one threshold: it is NaN.
 
-        label: the class; None for `interest`.
+        label: the class; None for `class_of_interest`.
         """
         k, weight = self._class_index(label), self._weights
         true, positive = self.y == k, self.predicted == k
@@ -371,7 +375,7 @@ class Evaluation:
         return float(np.average(expected_gaps, weights=bins.rows))
 
     def _class_index(self, label: str | None) -> int:
-        label = self.interest if label is None else str(label)
+        label = self.class_of_interest if label is None else str(label)
         if label not in self.classes:
             classes_text = ", ".join(map(repr, self.classes[:8])) + (" ..." if len(self.classes) > 8 else "")
             raise TableError(
@@ -389,9 +393,10 @@ class Evaluation:
 
         Columns: group, rows (their number), error with its 95 % Wilson interval low, high; shares_error (of always
         predicting the group's most frequent class); log_loss with its standard_error; shares_log_loss (of predicting
-        the group's class shares). For one class (`label`, None for `interest`): share, predicted (share predicted as
-        it), p (mean probability), p_error (standard error of share - p if all probabilities were right), sensitivity
-        with its 95 % interval sensitivity_low, sensitivity_high (NaN without rows of the class), specificity.
+        the group's class shares). For one class (`label`, None for `class_of_interest`): share, predicted (share
+        predicted as it), p (mean probability), p_error (standard error of share - p if all probabilities were right),
+        sensitivity with its 95 % interval sensitivity_low, sensitivity_high (NaN without rows of the class),
+        specificity.
         """
         in_class, is_predicted = self.y == self._class_index(label), self.predicted == self._class_index(label)
         losses, p, weight = row_losses(self.log_p, self.y), self.p(label), self._weights
@@ -474,7 +479,7 @@ def _ratio(numerator: Any, denominator: Any) -> Any:
 
 
 def _with_rates(table: pd.DataFrame) -> pd.DataFrame:
-    """Add the rates that follow from the counts."""
+    """Add to a table of counts (tp, fp, fn, tn) the rates that follow from them."""
     tp, fp, fn, tn = (table[name].to_numpy(float) for name in ("tp", "fp", "fn", "tn"))
     n_rows = tp + fp + fn + tn
     ppv = _ratio(tp, tp + fp)

@@ -64,7 +64,10 @@ def measures(log_p: Floats, y: NDArray[np.integer], weight: Floats | None = None
 
 
 def balanced_error(predicted: NDArray[np.integer], y: NDArray[np.integer], weight: Floats | None = None) -> float:
-    """Return the error rate of each class that occurs, averaged over these classes."""
+    """Return the error rate of each class that occurs, averaged over these classes.
+
+    predicted, y: (N,) predicted and true classes; weight: (N,), None if each row counts once.
+    """
     weight_of_row = np.ones(len(y)) if weight is None else weight
     class_rows, wrong_rows = np.bincount(y, weight_of_row), np.bincount(y, weight_of_row * (predicted != y))
     return float((wrong_rows[class_rows > 0] / class_rows[class_rows > 0]).mean())
@@ -73,7 +76,8 @@ def balanced_error(predicted: NDArray[np.integer], y: NDArray[np.integer], weigh
 def average_precision_loss(log_p: Floats, y: NDArray[np.integer], weight: Floats | None = None) -> float:
     """Return 1 - AP, averaged over the classes that occur; with two classes only that of the rarer one.
 
-    The AP of a class is the mean, over its rows, of the precision among the rows that score at least as high.
+    log_p (N, C), y and weight (N,) as for `measures`. The AP of a class is the mean, over its rows, of the precision
+    among the rows that score at least as high.
     """
     class_rows = np.bincount(y, weight, minlength=log_p.shape[1])
     occurring = np.flatnonzero(class_rows)
@@ -82,17 +86,19 @@ def average_precision_loss(log_p: Floats, y: NDArray[np.integer], weight: Floats
 
 
 def average_precision(score: Floats, in_class: NDArray[np.bool_], weight: Floats | None = None) -> float:
-    """Return scikit-learn's average precision of scores (N,) for the rows of one class (mask (N,), not empty)."""
+    """Return scikit-learn's average precision of scores (N,) for the rows of one class.
+
+    in_class: (N,) which rows are of it, at least one; weight: (N,), None if each row counts once.
+    """
     return float(average_precision_score(in_class, np.nan_to_num(score), sample_weight=weight))
 
 
 def auc_error(score: Floats, in_class: NDArray[np.bool_]) -> float:
-    """Return the standard error of the AUC of scores (N,) for the rows of one class (mask (N,)); NaN if the class or
-    the rest has fewer than two rows.
+    """Return the standard error of the AUC of scores (N,) for the rows of one class; in_class (N,) are these rows.
 
-    E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988): the placement of a row is the share of the other group's
-    rows that it is ranked correctly against, ties counting half. The variance of AUC is the sum of the variances of the
-    two groups' mean placements.
+    It is NaN if the class or the rest has fewer than two rows. E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson
+    (1988): the placement of a row is the share of the other group's rows that it is ranked correctly against, ties
+    counting half. The variance of AUC is the sum of the variances of the two groups' mean placements.
     """
     n_in_class, n_rest = int(in_class.sum()), int((~in_class).sum())
     if min(n_in_class, n_rest) < 2:
@@ -104,19 +110,22 @@ def auc_error(score: Floats, in_class: NDArray[np.bool_]) -> float:
 
 
 def row_losses(log_p: Floats, y: NDArray[np.integer]) -> Floats:
-    """Return -log p(y | x) of each row (N,), nats."""
+    """Return -log p(y | x) of each row (N,), nats, from log_p (N, C) and classes y (N,)."""
     return -log_p[np.arange(len(y)), y]
 
 
 def row_squares(log_p: Floats, y: NDArray[np.integer]) -> Floats:
-    """Return (1/C) sum_k (p_k - 1[k = y])^2 of each row (N,)."""
+    """Return (1/C) sum_k (p_k - 1[k = y])^2 of each row (N,), from log_p (N, C) and classes y (N,)."""
     error = np.exp(log_p)
     error[np.arange(len(y)), y] -= 1.0
     return (error**2).mean(axis=1)
 
 
 def reliability(log_p: Floats, y: NDArray[np.integer], bins: int = BINS, weight: Floats | None = None) -> pd.DataFrame:
-    """Return a row per bin of rows, by the probability of the predicted class (see `binned_reliability`)."""
+    """Return a row per bin of rows, by the probability of the predicted class (see `binned_reliability`).
+
+    log_p (N, C), y and weight (N,) as for `measures`.
+    """
     return binned_reliability(np.exp(log_p.max(axis=1)), log_p.argmax(axis=1) == y, bins, weight)
 
 
@@ -153,7 +162,11 @@ def binned_reliability(
 def reliability_table(
     rows: NDArray[Any], confidence: Floats, accuracy: Floats, effective: Floats | None = None
 ) -> pd.DataFrame:
-    """Return the table of `reliability` from its columns, each (B,); effective: None if all weights are equal."""
+    """Return the table of `reliability` from its columns, each (B,): rows, mean probability, share right, effective
+    rows.
+
+    effective: None if all weights are equal.
+    """
     effective = rows.astype(float) if effective is None else effective
     error = np.sqrt(accuracy * (1 - accuracy) / effective)
     columns = {"rows": rows, "confidence": confidence, "accuracy": accuracy, "effective": effective}
@@ -172,7 +185,9 @@ def pooled_reliability(tables: Sequence[Mapping[str, Sequence[float]]]) -> pd.Da
 
 
 def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS, weight: Floats | None = None) -> float:
-    """Return the expected calibration error, ECE."""
+    """Return the expected calibration error, ECE, over this many bins; log_p (N, C), y and weight (N,) as for
+    `measures`.
+    """
     table = reliability(log_p, y, bins, weight)
     return float((table.rows * (table.accuracy - table.confidence).abs()).sum() / table.rows.sum())
 
@@ -180,11 +195,9 @@ def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS, w
 def loss_text(value: float) -> str:
     """Format a loss for sentences, tables and pictures: three decimals, below 0.01 two significant digits.
 
-    Below 1e-12 it is rounding error and shown as 0.000.
-    >>> loss_text(0.39149), loss_text(0.0046), loss_text(1.2), loss_text(0.0000616)
-    ('0.391', '0.0046', '1.200', '0.000062')
-    >>> loss_text(3.21e-7), loss_text(5.82e-19), loss_text(0.00998)
-    ('3.2e-07', '0.000', '0.010')
+    A value below 1e-12 is rounding error and shown as 0.000. >>> loss_text(0.39149), loss_text(0.0046), loss_text(1.2),
+    loss_text(0.0000616) ('0.391', '0.0046', '1.200', '0.000062') >>> loss_text(3.21e-7), loss_text(5.82e-19),
+    loss_text(0.00998) ('3.2e-07', '0.000', '0.010')
     """
     if 1e-12 < abs(value) < 1e-5:
         return f"{value:.2g}"

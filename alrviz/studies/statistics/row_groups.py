@@ -42,7 +42,7 @@ def group_rows(X: pd.DataFrame, by: str | ArrayLike) -> pd.Series:
 
 
 def _group_by_quartiles(values: pd.Series) -> tuple[pd.Series, list[str]]:
-    """Return the interval of each number (N,) as text, and all intervals in their order."""
+    """Return the interval of each of the numbers `values` (N,) as text, and all intervals in their order."""
     numbers = values.to_numpy(float, na_value=np.nan)
     # Cut at values that occur, so that infinite ones need no arithmetic.
     sorted_numbers = np.sort(numbers[~np.isnan(numbers)])
@@ -53,8 +53,9 @@ def _group_by_quartiles(values: pd.Series) -> tuple[pd.Series, list[str]]:
 
 
 def _group_by_level(values: pd.Series) -> tuple[pd.Series, list[str]]:
-    """Return the level of each row (N,) as text, and all levels: numbers and ordered levels in their order, others by
-    frequency. Beyond MAX_LEVELS the rarest become one group.
+    """Return the level of each row as text, of levels `values` (N,), and all levels.
+
+    Numbers and ordered levels are in their order, others by frequency. Beyond MAX_LEVELS the rarest become one group.
     """
     is_ordered = isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered
     rows_by_level = values.value_counts(sort=not is_ordered or values.nunique() > MAX_LEVELS)

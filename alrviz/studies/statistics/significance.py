@@ -74,8 +74,10 @@ def corrected_error(differences: ArrayLike, tested: float, trained: float) -> fl
 
 
 def simplest_within_error(losses: "pd.DataFrame", tested: float, trained: float) -> Any:
-    """Apply the one-standard-error rule to `losses` (folds, models), whose columns are sorted from simple to complex:
-    return the first model whose mean exceeds the lowest by no more than the standard error of their difference.
+    """Return the first model whose mean loss is within one standard error of the lowest, the one-standard-error rule.
+
+    `losses` (folds, models) have columns sorted from simple to complex; the error is that of the difference to the
+    lowest. tested, trained: numbers of test and training rows of a fold.
     """
     best_model = losses.mean().idxmin()
     for model in losses.columns:

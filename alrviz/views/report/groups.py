@@ -60,7 +60,7 @@ def most_missed(facts: ReportFacts) -> str:
         return ""
     group = table.loc[table.sensitivity.idxmin()]
     return (
-        f"It misses {safe(evaluation.interest, 40)} most where <b>{safe(group.column, 40)}</b> is "
+        f"It misses {safe(evaluation.class_of_interest, 40)} most where <b>{safe(group.column, 40)}</b> is "
         f"{group_text(group.group)}: "
         f"{percent(1 - group.sensitivity)} of {group.share * group.rows:,.0f} such rows (of all: "
         f"{percent(1 - figures.sensitivity)}). This counts groups with {MIN_GROUP_ROWS} such rows or more, and what "
@@ -77,7 +77,7 @@ def most_divided(facts: ReportFacts) -> str:
     evaluation = facts.evaluation
     if len(evaluation.classes) != 2:
         return ""
-    label, widest_gap = safe(evaluation.interest, 40), None
+    label, widest_gap = safe(evaluation.class_of_interest, 40), None
     for column, table in facts.groups.items():
         if evaluation.X[column].nunique() > MAX_VALUES:
             continue
@@ -111,7 +111,7 @@ def most_divided(facts: ReportFacts) -> str:
 def where_it_fails(facts: ReportFacts, rows: bool) -> str:
     """Return the section; `rows` tells whether rows of the table may be shown."""
     evaluation = facts.evaluation
-    is_binary, label = len(evaluation.classes) == 2, safe(evaluation.interest, 40)
+    is_binary, label = len(evaluation.classes) == 2, safe(evaluation.class_of_interest, 40)
     definitions_html = (
         f"<i>Sensitivity</i> is the share of the rows that are {label} which are predicted so, <i>false alarms</i> the "
         f"share of the other rows predicted {label}; "
@@ -159,7 +159,10 @@ def where_it_fails(facts: ReportFacts, rows: bool) -> str:
 
 
 def _overview(facts: ReportFacts, is_binary: bool) -> str:
-    """Return the table of columns with the lowest and highest group for each figure."""
+    """Return the table of columns with the lowest and highest group for each figure.
+
+    is_binary: whether sensitivity and false alarms are among the figures.
+    """
     table_rows = []
     for name, table in facts.groups.items():
         table = table.assign(alarms=false_alarms(table.specificity), all_rows=1.0, others=1 - table.share)
@@ -181,7 +184,10 @@ def _lowest_and_highest(table: pd.DataFrame, figure: str) -> str:
 
 
 def _by_column(facts: ReportFacts, name: str, table: pd.DataFrame, is_binary: bool) -> str:
-    """Return pictures and tables of the groups of one column; table: its `Evaluation.groups`."""
+    """Return pictures and tables of the groups of the column `name`; table: its `Evaluation.groups`.
+
+    is_binary: whether there are two classes.
+    """
     evaluation = facts.evaluation
     height = 90 + 24 * len(table)
     html = figure_html(pictures.groups(table, evaluation.error), f"Errors by {name}", height=height)
@@ -190,7 +196,8 @@ def _by_column(facts: ReportFacts, name: str, table: pd.DataFrame, is_binary: bo
         sensitivities = pictures.groups(table, overall_sensitivity, "sensitivity")
         html = figure_html(sensitivities, f"Sensitivity by {name}", height=height) + html
     return (
-        f"<h3>By {safe(name, 60)}</h3><div class='pictures'>{html}</div>{groups_html(table, evaluation.interest)}"
+        f"<h3>By {safe(name, 60)}</h3><div class='pictures'>{html}</div>"
+        f"{groups_html(table, evaluation.class_of_interest)}"
         f"<details><summary>Probabilities and log loss by {safe(name, 60)}</summary>"
-        f"{group_losses_html(table, evaluation.interest)}</details>"
+        f"{group_losses_html(table, evaluation.class_of_interest)}</details>"
     )

@@ -31,7 +31,10 @@ SMALL_PROBABILITY, MIN_ROWS = 0.01, 100  # extreme probabilities are mentioned i
 def figure_html(
     picture: Picture, words: str, caption: str = "", *, width: int = 440, height: int = 300, note: str = ""
 ) -> str:
-    """Return a picture as a figure element; `words` is the text alternative, `note` HTML below the caption."""
+    """Return a picture as a figure element, width x height px.
+
+    words: the text alternative; caption: below it; note: HTML below the caption.
+    """
     caption_html = f"<figcaption>{caption}</figcaption>" if caption else ""
     return f"<figure>{still_svg(picture.plot().figure, words, width=width, height=height)}{caption_html}{note}</figure>"
 
@@ -131,7 +134,7 @@ def worst_calibrated(facts: ReportFacts) -> str:
     line = large_bins.loc[deviation.idxmax()]
     return (
         f"Farthest off, beyond what chance gives of {len(groups):,} groups, is where <b>{safe(line.column, 40)}</b> is "
-        f"{group_text(line.group)}: the mean probability of {safe(facts.evaluation.interest, 40)} is "
+        f"{group_text(line.group)}: the mean probability of {safe(facts.evaluation.class_of_interest, 40)} is "
         f"{percent(line.p)}, and {percent(line.share)} of {line.rows:,} rows are."
     )
 
@@ -161,8 +164,8 @@ def missed_sentence(evaluation: Evaluation) -> str:
         return ""
     figures = evaluation.as_predicted()
     return (
-        f"Of the {figures.tp + figures.fn:,.0f} rows that are <b>{safe(evaluation.interest, 40)}</b> it misses "
-        f"<b>{figures.fn:,.0f}</b> "
+        f"Of the {figures.tp + figures.fn:,.0f} rows that are <b>{safe(evaluation.class_of_interest, 40)}</b> "
+        f"it misses <b>{figures.fn:,.0f}</b> "
         f"({percent(1 - figures.sensitivity)}), where the more probable class is predicted (threshold 0.5)."
     )
 
@@ -173,16 +176,16 @@ def missed_sentence(evaluation: Evaluation) -> str:
 def how_good(facts: ReportFacts) -> str:
     """Return the section on quality: figures, curves and thresholds."""
     evaluation = facts.evaluation
-    label = safe(evaluation.interest, 40)
+    label = safe(evaluation.class_of_interest, 40)
     ring_threshold = 0.5 if len(evaluation.classes) == 2 else None
     ring_note = "" if ring_threshold is None else "; the ring is threshold 0.5"
     figures = (
         (pictures.confusion(evaluation), "Confusion matrix",
          "Confusion matrix: a row is a class, a column what it is predicted as; the diagonal is right."),
-        (pictures.curves("roc", evaluation, evaluation.interest, ring_threshold), "ROC curve",
+        (pictures.curves("roc", evaluation, evaluation.class_of_interest, ring_threshold), "ROC curve",
          f"ROC: the share of {label} that is found (sensitivity) against false alarms among the others, as the "
          f"threshold falls{ring_note}. The diagonal is guessing; the area below (AUC) is 1 for a perfect model."),
-        (pictures.curves("precision", evaluation, evaluation.interest, ring_threshold), "Precision and recall",
+        (pictures.curves("precision", evaluation, evaluation.class_of_interest, ring_threshold), "Precision and recall",
          f"Precision against recall: of the rows said to be {label}, how many are; and of those that are, how many are "
          f"found{ring_note}. The dashed line is guessing."),
     )  # fmt: skip
@@ -235,9 +238,9 @@ def _threshold_table(evaluation: Evaluation) -> str:
 def how_calibrated(facts: ReportFacts) -> str:
     """Return the section on calibration."""
     evaluation = facts.evaluation
-    label = safe(evaluation.interest, 40)
+    label = safe(evaluation.class_of_interest, 40)
     interest_figure = figure_html(
-        pictures.calibration(evaluation, evaluation.interest), "Reliability curve",
+        pictures.calibration(evaluation, evaluation.class_of_interest), "Reliability curve",
         f"Rows in groups by the probability of {label}, against the share that is {label}. On the dashed diagonal "
         "probabilities are right; bars (often shorter than a dot is wide) are one standard error.",
     )  # fmt: skip
@@ -256,7 +259,7 @@ def how_calibrated(facts: ReportFacts) -> str:
 
 def _extremes(evaluation: Evaluation) -> str:
     """Return observed and expected numbers of rows with extreme probabilities, which averages hide."""
-    p, is_class = evaluation.p(), evaluation.y == evaluation.classes.index(evaluation.interest)
+    p, is_class = evaluation.p(), evaluation.y == evaluation.classes.index(evaluation.class_of_interest)
     weight = np.ones(len(p)) if evaluation.weight is None else evaluation.weight
     sentences = []
     for range_text, mask in (
@@ -267,6 +270,6 @@ def _extremes(evaluation: Evaluation) -> str:
             expected_weight, observed_weight = float(weight[mask] @ p[mask]), float(weight[mask] @ is_class[mask])
             sentences.append(
                 f"of the {weight[mask].sum():,.0f} rows with a probability {range_text}, {observed_weight:,.0f} are "
-                f"{safe(evaluation.interest, 40)}, and {expected_weight:,.1f} were to be expected"
+                f"{safe(evaluation.class_of_interest, 40)}, and {expected_weight:,.1f} were to be expected"
             )
     return f" At the ends: {'; '.join(sentences)}." if sentences else ""

@@ -54,8 +54,8 @@ SIDE_WIDTH_PX = 352  # width of the weights and the table of the fit
 _THUMB_RADIUS_PX = 6  # the slider's thumb extends beyond its rail
 MAX_WAIT_SECONDS = 0.03  # most fits of small tables are done by then, so that the picture follows without delay
 _LEGEND = (
-    "<span class='quiet'><b aria-hidden='true'>—</b> training &nbsp;<b aria-hidden='true'>- -</b> test rows "
-    "&nbsp;<b aria-hidden='true'>○</b> lowest test</span>"
+    "<span class='quiet'><b aria-hidden='true'>—</b> training &nbsp;<b aria-hidden='true'>- -</b> test "
+    "&nbsp;<b aria-hidden='true'>○</b> lowest &nbsp;<b aria-hidden='true'>◇</b> at the slider</span>"
 )
 
 
@@ -393,7 +393,10 @@ def failure_html(study: "Study") -> str:
 
 
 def fitted_html(row: dict[str, Any] | None, follower: PathFollower, path: int, alpha: float) -> str:
-    """Return the table of losses at an alpha, or why there is none yet."""
+    """Return the table of losses at an alpha of a path, or why there is none yet.
+
+    row: the figures of the fit; None without one.
+    """
     title = f"<p><b>At alpha {alpha_text(alpha)}</b> {_origin_text(row, follower)}</p>"
     if row is None:
         if follower.error is not None:
@@ -423,7 +426,7 @@ _COLUMNS = {
 
 
 def numbers_html(study: "Study", lines: pd.DataFrame) -> str:
-    """Return the table of all fits of the paths and of the reference models."""
+    """Return the table of all fits of the paths and of the reference models; lines: the study's summary."""
     if not len(lines) or "log_loss" not in lines:
         return "<p class='quiet'>Nothing is complete yet.</p>"
     paths, references = lines_of_study(study)

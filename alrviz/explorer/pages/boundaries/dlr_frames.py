@@ -70,7 +70,7 @@ class DlrFrame:
     @property
     def is_passing(self) -> bool:
         """Whether the weights have not been fitted to the dragged bandwidths yet."""
-        return self.by_hand and self.live is not None and not self.live.settled
+        return self.by_hand and self.live is not None and not self.live.is_finished
 
 
 def of_run(run: Any, step_index: int, previous: DensityFrame | None, stop: StopToken) -> Iterator[DlrFrame]:

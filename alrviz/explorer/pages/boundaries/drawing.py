@@ -280,7 +280,7 @@ class Drawing:
 
     def remember(self, frame: DlrFrame) -> None:
         """Keep the fit of the points once it has converged."""
-        if frame.live is not None and frame.live.settled:
+        if frame.live is not None and frame.live.is_finished:
             self._fits[_fit_key(self._tab.recipe, frame.X, frame.y)] = frame
             if len(self._fits) > MAX_UNDO:
                 self._fits.popitem(last=False)

@@ -66,9 +66,9 @@ class PlannedComparison(PlannedStudy):
         """Tables that could not be opened, and recipes that every table refuses, with the first reason."""
         reasons = [f"{name}: {reason}" for name, reason in self.unopened_tables]
         refused_everywhere = [
-            fits for fits in zip(*self.estimates_by_table, strict=True) if all(fit.refused for fit in fits)
+            fits for fits in zip(*self.estimates_by_table, strict=True) if all(fit.refusal for fit in fits)
         ]
-        return [*reasons, *(f"{fits[0].name}: {fits[0].refused}" for fits in refused_everywhere)]
+        return [*reasons, *(f"{fits[0].name}: {fits[0].refusal}" for fits in refused_everywhere)]
 
 
 def split_by_table(fits: Sequence[RecipeEstimate], recipes: int) -> list[Sequence[RecipeEstimate]]:
@@ -108,7 +108,7 @@ print(ranks(study, "log_loss"))
     def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
         """Return the recipes that at least one table accepts."""
         tables = split_by_table(fits, len(self.recipes))
-        return tuple(recipe for k, recipe in enumerate(self.recipes) if any(not fits[k].refused for fits in tables))
+        return tuple(recipe for k, recipe in enumerate(self.recipes) if any(not fits[k].refusal for fits in tables))
 
     def new_recipe(self, columns: int) -> Recipe:
         """Return an order of alr that is not chosen yet, else AnDE."""
@@ -131,7 +131,7 @@ print(ranks(study, "log_loss"))
                 fits += table_fits
                 table_remarks = () if table.source.demo else remarks_of(table.dataset, [fit.note for fit in table_fits])
                 remarks += [f"{table.dataset.name}: {remark}" for remark in table_remarks]
-            total_cost = self.cost(None, [fit for fit in fits if not fit.refused])
+            total_cost = self.cost(None, [fit for fit in fits if not fit.refusal])
             planned = PlannedComparison(
                 tuple(fits), total_cost, recipes=self.runnable(fits), remarks=tuple(remarks),
                 names=tuple(short_names(self.recipes)), tables=tables, unopened_tables=unopened_tables,
@@ -209,8 +209,8 @@ def _cost_html(planned: PlannedComparison) -> str:
 
 def _cost_text(fit: RecipeEstimate) -> str:
     """Return the cell of a recipe's parameters, memory and time on one data set."""
-    if fit.refused:
-        return f"<abbr class='bad' title='{safe(fit.refused, 400)}'>refused</abbr>"
+    if fit.refusal:
+        return f"<abbr class='bad' title='{safe(fit.refusal, 400)}'>refused</abbr>"
     count_html = count_text(fit.cost.parameters) if fit.cost.parameters else "&ndash;"
     return f"{count_html} · {bytes_text(fit.cost.bytes)} · {seconds_text(fit.cost.seconds)}"
 
