@@ -171,6 +171,11 @@ def test_coarse_search_uses_one_fold_then_all(monkeypatch):
     goal = replace(last, rows=np.zeros(500))
     hopeless = replace(solver, strategy=replace(solver.strategy, goal=goal))
     assert {len(trial.rows) for trial in hopeless.trials()} == {few}
+    # its fits are not finished, and its search ends after the first alphas that lose less
+    hopeless = replace(hopeless, strategy=replace(hopeless.strategy, close=True))
+    losses = [trial.loss for trial in hopeless.trials()]
+    assert [*losses[2:]] == sorted(losses[2:], reverse=True)
+    assert losses[-1] < min(losses[:-1])
     # and the center's model, where nothing can be told, is judged by all
     noise = alrviz.Dataset.from_arrays(X, np.random.default_rng(0).permutation(y))
     *_, center = tuning(noise, family="hlr", order=2, center="shares")[1].trials()
