@@ -206,7 +206,7 @@ class Effects:
 
 
 def normalised_shares(variances: Floats) -> Floats:
-    """Return the variances divided by their sum; all 0 if nothing varies."""
+    """Return variances (a,) divided by their sum; all 0 if nothing varies."""
     total = variances.sum()
     return variances / total if total > 0 else variances
 
