@@ -149,7 +149,7 @@ class NetworkModel(FieldsInPickles):
         return z
 
     def as_linear(self) -> tuple[LinearModel, NDArray[np.intp]]:
-        """Return the network as a score table, and the number in `seen_cells` of each of the table's cells.
+        """Return the network as a score table, and the number (S,) in `seen_cells` of each of the table's cells.
 
         The columns of its tuples ascend. On rows whose cells were seen it has the network's scores.
         """
