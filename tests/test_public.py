@@ -41,7 +41,7 @@ def test_dir_lists_the_public_names():
     assert dir(alrviz) == sorted(alrviz.__all__)
 
 
-def test_a_name_that_is_not_there():
+def test_unknown_name_raises():
     with pytest.raises(AttributeError, match="No alrviz attribute HSALRClassifier"):
         _ = alrviz.HSALRClassifier
 

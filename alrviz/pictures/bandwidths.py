@@ -1,9 +1,9 @@
 """Bandwidths and losses along a dlr fit, one panel above the other; the film's cursor moves over them.
 
-Above: h over Silverman's h of every numeric column, on a log axis; those that moved most in colours, which are none of
-the classes', with their names before the ends of their lines, the others grey. Below: NLL per row of training rows
-(full), validation rows (dotted) and test rows (dashed). Dots stand where a step moved bandwidths. A line marks the
-step that is shown.
+Above: bandwidth over Silverman's of every numeric column, on a log axis; those that moved most in colours, which are
+none of the classes', with their names before the ends of their lines, the others grey. Below: loss per row of training
+rows (full), validation rows (dotted) and test rows (dashed). Dots stand where a step moved bandwidths. A line marks
+the iteration that is shown.
 """
 
 from collections.abc import Sequence
@@ -23,11 +23,12 @@ N_NAMED = len(COLUMN_COLOURS)  # columns with a colour and a name
 _MAX_NAME_CHARS = 20  # letters of a name
 _NAME_GAP_PX = 6  # px between a line and the name on it
 STYLES = {"training": "solid", "validation": "dotted", "test": "dashed"}
+TIMES_SILVERMANS = "\N{MULTIPLICATION SIGN} Silverman's"  # unit of a bandwidth relative to Silverman's
 HEIGHTS = (150, 110)  # assumed pixels of the two drawing frames
 
 
 def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Picture, Picture]:
-    """Return the pictures of a path: of ratios and of losses."""
+    """Return the pictures of a path, for a light or `dark` ground: of ratios and of losses."""
     x = path.iterations.astype(np.float64)
     n_columns = len(path.columns)
     order, colours = _colours(path)
@@ -43,7 +44,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     ratios = Picture(
         draw=partial(_draw_ratios, dark=dark),
         x=(area.left, area.right), y=(area.bottom, area.top),
-        labels=("step", "h / h_S (log)"),  # h_S: Silverman's; the PNG's font has no subscript S
+        labels=("iteration", TIMES_SILVERMANS),
         axes={"y_axis_type": "log"}, parts={"ticks": {"ticks": log_ticks(area.bottom, area.top)}}, key=picture_key,
         data={
             "ratios": {
@@ -63,7 +64,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     dashes = [STYLES.get(sample_name, "solid") for sample_name in path.losses]
     losses = Picture(
         draw=partial(_draw_losses, sample_names=list(path.losses), dark=dark),
-        x=(loss_area.left, loss_area.right), y=(loss_area.bottom, loss_area.top), labels=("step", "NLL per row"),
+        x=(loss_area.left, loss_area.right), y=(loss_area.bottom, loss_area.top), labels=("iteration", "loss"),
         key=picture_key,
         data={"losses": {"xs": [x] * len(loss_curves), "ys": loss_curves, "what": list(path.losses), "dash": dashes}},
     )  # fmt: skip
@@ -71,7 +72,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
 
 
 def _label_shifts(area: VisibleArea, tips: Sequence[tuple[float, float]], names: Sequence[str]) -> list[float]:
-    """Return shifts, px, of names at the ends (x, y) of lines: above for the upper half, below for the others."""
+    """Return by how many px the names at the tips (x, y) of lines are moved: above the upper half, below the others."""
     median_height = float(np.median([y for _, y in tips])) if len(tips) > 1 else 0.0
     gaps = [-_NAME_GAP_PX if y >= median_height else LINE - _NAME_GAP_PX / 2 for _, y in tips]
     unit = np.log(area.top / area.bottom) / area.height
@@ -106,7 +107,7 @@ def _draw_ratios(plot: Plot, dark: bool) -> None:
     ratio_lines = fig.multi_line("xs", "ys", source=plot["ratios"], line_color="colour", line_width="width")
     fig.scatter("x", "y", source=plot["moved"], size=5, color="colour")
     write(fig, plot["names"], bold=True, front=dark, align="right", y_offset="dy")
-    _mark_step(plot, ratio_lines, [("column", "@column"), ("step", "$x{0}"), ("ratio", "$y{0.[000]}")], dark)
+    _mark_step(plot, ratio_lines, [("column", "@column"), ("iteration", "$x{0}"), ("ratio", "$y{0.[000]}")], dark)
 
 
 def _draw_losses(plot: Plot, sample_names: Sequence[str], dark: bool) -> None:
@@ -120,11 +121,14 @@ def _draw_losses(plot: Plot, sample_names: Sequence[str], dark: bool) -> None:
         for rows in sample_names
     ]
     add_legend(plot.figure, [(f"{rows} rows", [sample]) for rows, sample in zip(sample_names, samples, strict=True)])
-    _mark_step(plot, loss_lines, [("rows", "@what"), ("step", "$x{0}"), ("nats", "$y{0.[0000]}")], dark)
+    _mark_step(plot, loss_lines, [("rows", "@what"), ("iteration", "$x{0}"), ("nats", "$y{0.[0000]}")], dark)
 
 
 def _mark_step(plot: Plot, line_renderer: Any, tooltips: list[tuple[str, str]], dark: bool) -> None:
-    """Add the tooltips of the lines, and the cursor at the step that is shown."""
+    """Add `tooltips` (words, field) to the lines that line_renderer draws, and a cursor at the step that is shown.
+
+    dark: whether the ground is dark.
+    """
     plot.figure.min_height = 120
     plot.figure.add_tools(HoverTool(renderers=[line_renderer], tooltips=tooltips))
     cursor = plot.parts["cursor"] = Span(

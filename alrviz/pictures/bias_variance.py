@@ -15,10 +15,11 @@ import pandas as pd
 from bokeh.models import FixedTicker, HoverTool
 
 from alrviz.fitting.families.param import in_digits
+from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.labels import legend_columns
-from alrviz.pictures.palette import MARKERS, racer_colours
+from alrviz.pictures.palette import MARKERS, racer_colours, racer_marks
 from alrviz.pictures.picture import Data, Picture, Plot, Range, add_legend
-from alrviz.studies.core.names import parameter_words
+from alrviz.studies.core.names import parameter_words, short_names
 from alrviz.studies.statistics.crossing import family_of
 
 _MARGIN_STEPS = 0.4  # of a step, left of the first value and right of the last
@@ -30,11 +31,12 @@ LEGEND_WIDTH_PX = 320  # assumed
 class Kind:
     """A definition of bias and variance.
 
-    name: in the menu. bias, variance: columns of the summary that add up to the error. bias_words, variance_words: what
-    they are called. form: which of several with these words, "" if there is one.
+    name: in the menu. definition: what it estimates, and how. bias, variance: columns of the summary that add up to the
+    error. bias_words, variance_words: what they are called. form: which of several with these words, or "".
     """
 
     name: str
+    definition: str
     bias: str
     variance: str
     bias_words: str
@@ -42,17 +44,24 @@ class Kind:
     form: str = ""
 
     def on_axis(self, words: str) -> str:
-        """Return a label of an axis or a column, with the form of decomposition if needed."""
+        """Return the words of an axis or a column, followed by the form of decomposition if there are several."""
         return f"{words}, {self.form}" if self.form else words
 
 
 KINDS: Mapping[str, Kind] = {
-    "plug-in": Kind("Kohavi-Wolpert, plug-in", "bias", "variance", "bias²", "variance"),
-    "unbiased": Kind(
-        "Kohavi-Wolpert, unbiased", "bias_unbiased", "variance_unbiased", "bias²", "variance", form="unbiased"
+    "plug-in": Kind(
+        "simple estimate", "Kohavi and Wolpert's bias² and variance, from observed frequencies (plug-in)",
+        "bias", "variance", "bias²", "variance",
     ),
-    "Domingos": Kind("Domingos", "bias_domingos", "net_variance_domingos", "bias", "net variance"),
-}
+    "unbiased": Kind(
+        "corrected estimate", "Kohavi and Wolpert's bias² and variance, corrected for the number of rounds (unbiased)",
+        "bias_unbiased", "variance_unbiased", "bias²", "variance", form="corrected",
+    ),
+    "Domingos": Kind(
+        "Domingos's", "Domingos's bias and variance, around the class that most models predict",
+        "bias_domingos", "net_variance_domingos", "bias", "net variance",
+    ),
+}  # fmt: skip
 AXES: Mapping[str, str] = {
     "order": "order n",
     "alpha": "alpha",
@@ -65,16 +74,31 @@ def share_text(share: float) -> str:
     return "all training rows" if share == 1 else f"{100 * share:g} % of the training rows"
 
 
+def line_looks(recipes: Sequence[Recipe], dark: bool) -> list[tuple[str, str]]:
+    """Return colour and marker (a letter) of each recipe's line: those that differ in order or alpha share one."""
+    if not recipes:
+        return []
+    columns = {name: [recipe.params.get(name) for recipe in recipes] for name in ("order", "alpha")}
+    labels = [recipe.label for recipe in recipes]
+    table = pd.DataFrame({"racer": range(len(recipes)), "name": short_names(recipes), "label": labels, **columns})
+    axis = next((name for name in columns if table[name].map(in_digits).nunique() > 1), "order")
+    groups = list(_rows_by_line_name(table, axis).values())
+    colours = racer_colours([str(rows["label"].iloc[0]) for rows in groups], dark)
+    looks = [(colour, sign) for colour, (_, sign) in zip(colours, racer_marks(len(groups)), strict=True)]
+    look_by_racer = {int(racer): looks[k] for k, rows in enumerate(groups) for racer in rows["racer"]}
+    return [look_by_racer[racer] for racer in range(len(recipes))]
+
+
 def varying(table: pd.DataFrame) -> list[str]:
-    """Return the axes along which a line of the study has more than one value, in the order of AXES."""
+    """Return the axes (in the order of AXES) along which a line of the summary `table` has more than one value."""
     return [axis for axis in AXES if any(rows[axis].nunique() > 1 for rows in _rows_by_line_name(table, axis).values())]
 
 
 def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = False) -> dict[str, Picture]:
-    """Return the pictures of a summary of `bias_variance`: "bias", "variance" and "error".
+    """Return the pictures of a summary `table` of `bias_variance`: "bias", "variance" and "error".
 
-    axis: of AXES. kind: of KINDS. Against order or alpha the lines are those of the largest training size of which
-    there are figures.
+    axis: one of AXES; against order or alpha the lines are those of the largest training size with figures. kind: one
+    of KINDS. dark: whether the ground is dark.
     """
     rows_with_error = table[table["error"].notna()] if table["error"].notna().any() else table
     largest_share, n_shares = rows_with_error["train_share"].max(), table["train_share"].nunique()
@@ -99,7 +123,7 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     title_by_quantity = {
         "bias": definition.on_axis(definition.bias_words),
         "variance": definition.on_axis(definition.variance_words),
-        "error": "error (0-1)",
+        "error": "share wrong",
     }
     range_by_quantity = _ranges(lines)
     return {
@@ -113,7 +137,7 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
 
 
 def _rows_by_line_name(table: pd.DataFrame, axis: str) -> dict[str, pd.DataFrame]:
-    """The lines of a summary along an axis, by name."""
+    """Return the rows of a summary `table` for each line along an axis, by the line's name."""
     if not len(table):
         return {}
     racer_rows = zip(table["name"], table["label"], table[axis], strict=True)
@@ -123,7 +147,10 @@ def _rows_by_line_name(table: pd.DataFrame, axis: str) -> dict[str, pd.DataFrame
 
 
 def _line_name(name: str, rows: pd.DataFrame, axis: str) -> str:
-    """Return the name of a line: its family if it has several orders, else its label (nb, not anje)."""
+    """Return the name of the line of these rows: its family if it has several orders, else its label (nb, not anje).
+
+    name: without the setting on the axis.
+    """
     label = str(rows["label"].iloc[0])
     if axis != "order" or rows["label"].nunique() > 1 or not name.startswith(family_of(label)):
         return name
@@ -131,7 +158,7 @@ def _line_name(name: str, rows: pd.DataFrame, axis: str) -> str:
 
 
 def _values(column: pd.Series) -> list[Any]:
-    """The values of an axis, ascending; words ("cv") and an alpha for each order after the numbers."""
+    """Return the values of an axis's column, ascending; words ("cv") and lists of alphas come after the numbers."""
     values = [value for value in dict.fromkeys(column) if not _is_missing(value)]
     text_values = [value for value in values if isinstance(value, str | tuple)]
     return [*sorted(value for value in values if value not in text_values), *sorted(text_values, key=in_digits)]
@@ -142,7 +169,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _name_without_setting(name: str, label: str, axis: str, value: Any) -> str:
-    """A racer's name without the word for its place on the axis."""
+    """Return a racer's name without its value on the axis; label: its family's."""
     if axis == "train_share" or _is_missing(value):
         return name
     setting_text = parameter_words("alpha", value) if axis == "alpha" else f"n={in_digits(value)}"
@@ -152,7 +179,10 @@ def _name_without_setting(name: str, label: str, axis: str, value: Any) -> str:
 
 
 def _line(rows: pd.DataFrame, axis: str, column: str, x_of: Mapping[Any, float], x_span: Range, shift: float) -> Data:
-    """Return a line's points and error bars. x_of: position of each value of the axis; shift: of the line along x."""
+    """Return the points and error bars of a figure (a column of the summary's rows) as a line.
+
+    x_of: position of each value of the axis; x_span: the visible range; shift: of the line along x.
+    """
     rows_with_value = rows[rows[column].notna()]
     x = np.array([x_of.get(value, np.nan) + shift for value in rows_with_value[axis]], float)
     y, se = rows_with_value[column].to_numpy(float), rows_with_value[f"{column}_se"].to_numpy(float)
@@ -181,7 +211,7 @@ def _ranges(lines_by_quantity: Mapping[str, Sequence[Data]]) -> dict[str, Range]
 
 
 def _draw(plot: Plot, line_looks: Sequence[tuple[str, str, bool]], ticks: Sequence[str], title: str) -> None:
-    """Draw lines, each of a name, a colour, and whether it is a level."""
+    """Draw lines on the axis `ticks`, below a title; line_looks: name, colour, and whether it is a level, of each."""
     fig, legend_items, dot_renderers = plot.figure, [], []
     tick_label_by_x = dict(enumerate(ticks))
     fig.xaxis[0].update(ticker=FixedTicker(ticks=list(tick_label_by_x)), major_label_overrides=tick_label_by_x)

@@ -31,7 +31,7 @@ OTHER_COLOUR = "#9a9aa2"
 
 
 def class_colours(n_classes: int) -> list[str]:
-    """Return a colour per class: seven hues, then lighter and darker shades of them, then grey."""
+    """Return a colour for each of n_classes: seven hues, then lighter and darker shades of them, then grey."""
     hues = len(_CLASSES)
     shaded = [shade(_CLASSES[k % hues], _TINTS[k // hues]) for k in range(min(n_classes, hues * len(_TINTS)))]
     return shaded + [OTHER_COLOUR] * (n_classes - len(shaded))
@@ -61,7 +61,10 @@ class ColumnPicture:
 
 
 def bars(picture: ColumnPicture, classes: Sequence[str]) -> pd.DataFrame:
-    """Return one rectangle per bar and class that has rows: its edges, its colour, and what it stands for."""
+    """Return a table with a rectangle for each bar and class that has rows: its edges, its colour and its texts.
+
+    classes: names of the classes, in the order of the picture's counts.
+    """
     tops = np.cumsum(picture.counts, axis=1)
     filled_cells = np.argwhere(picture.counts > 0)
     bar_index, class_index = filled_cells[:, 0], filled_cells[:, 1]
@@ -84,7 +87,10 @@ def bars(picture: ColumnPicture, classes: Sequence[str]) -> pd.DataFrame:
 
 
 def numbers(picture: ColumnPicture, classes: Sequence[str]) -> pd.DataFrame:
-    """Return the rows per bar and class behind the picture, tidy: level, class, rows, share of this level's rows."""
+    """Return the counts behind the picture as a table: level, class, rows, share of this level's rows.
+
+    classes: names of the classes, in the order of the picture's counts.
+    """
     counts = picture.counts
     rows_by_level = np.maximum(counts.sum(axis=1), 1)
     return pd.DataFrame(
@@ -134,7 +140,7 @@ def column_figure(bar_source: ColumnDataSource, cut_source: ColumnDataSource, *,
 
 
 def frame_axis(plot: figure, picture: ColumnPicture) -> None:
-    """Set the figure's ranges, ticks and labels for a picture; in names from data Bokeh looks for no TeX."""
+    """Set ranges, ticks and labels of the figure `plot` for a picture; names from data are not taken for TeX."""
     edges, highest = picture.edges, float(picture.counts.sum(axis=1).max(initial=1))
     width = float(edges[-1] - edges[0]) or 1.0
     plot.x_range.update(start=float(edges[0]) - 0.01 * width, end=float(edges[-1]) + 0.01 * width)

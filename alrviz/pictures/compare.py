@@ -1,6 +1,6 @@
-"""One recipe against another: a point a data set, both axes alike and logarithmic.
+"""One model against another: a point for each data set, both axes alike and logarithmic.
 
-On the dashed diagonal they are equal; below it the recipe that goes upward is lower, hence better. A point, in colour
+On the dashed diagonal they are equal; below it the model that goes upward is lower, hence better. A point, in colour
 and mark of the better, is the mean over the fits, its bars one standard deviation to each side, a faint dot one fold.
 A log axis has no place for 0: what is 0 stands on the picture's edge, hollow; so do folds far below all means.
 """
@@ -96,7 +96,10 @@ def compare(
 
 
 def _pairs(table: pd.DataFrame, pair: tuple[int, int], measure: str, index_columns: list[str]) -> pd.DataFrame:
-    """Return a column for each of two racers, a line wherever both have the measure; in the table's order."""
+    """Return a table with the values of a measure by two racers, `pair`, as columns, a line wherever both have it.
+
+    table: the study's, whose order stays; index_columns: those that tell its lines apart.
+    """
     if not len(table) or measure not in table:
         return pd.DataFrame(columns=list(pair), index=pd.MultiIndex.from_tuples([], names=index_columns), dtype=float)
     columns = [table[table["racer"] == racer].set_index(index_columns)[measure].astype(float) for racer in pair]
@@ -104,9 +107,9 @@ def _pairs(table: pd.DataFrame, pair: tuple[int, int], measure: str, index_colum
 
 
 def _range(mean_values: np.ndarray, folds: np.ndarray) -> Range:
-    """Return a range of positive numbers that holds all means above 0, with air; zeros get its lower edge.
+    """Return a positive range that holds all mean_values above 0, with room around them; zeros get its lower edge.
 
-    Folds that are no more than LABEL_DISTANCE_LIMIT times lower or higher are in it too.
+    It also holds the folds that are no more than LABEL_DISTANCE_LIMIT times lower or higher.
     """
     mean_logs = np.log10(mean_values[mean_values > 0])
     if not len(mean_logs):
@@ -125,7 +128,7 @@ def _range(mean_values: np.ndarray, folds: np.ndarray) -> Range:
 
 
 def _names(x: np.ndarray, y: np.ndarray, data_names: list[str], axis_range: Range) -> Data:
-    """Names beside the points, moved up or down where they would cover each other."""
+    """Return labels with the data sets' names beside the points (x, y), moved up or down where they would overlap."""
     if len(data_names) > MAX_NAMED:
         x, y, data_names = x[:0], y[:0], []
     log_low, log_high = np.log10(axis_range)
@@ -147,12 +150,12 @@ def _draw(plot: Plot, dark: bool) -> None:
     fig.scatter("x", "y", source=plot["folds"], size=4, color=GREY, alpha=0.35, line_color=None)
     fig.segment("left", "y", "right", "y", source=points, line_color="colour", line_width=1.6)
     fig.segment("x", "low", "x", "high", source=points, line_color="colour", line_width=1.6)
-    dots = fig.scatter(
-        "x", "y", source=points, size=11, marker="marker", fill_color="colour", fill_alpha="filled",
-        line_color="colour", line_width=2,
-    )  # fmt: skip
     label_offsets: dict[str, Any] = {"align": "align", "x_offset": "dx", "y_offset": "dy"}
     write(fig, plot["names"], readable(GREY, dark), size=14, front=dark, **label_offsets)
+    dots = fig.scatter(  # over the grounds of all names
+        "x", "y", source=points, size=11, marker="marker", fill_color="colour", fill_alpha="filled",
+        line_color="colour", line_width=2, level="overlay",
+    )  # fmt: skip
     write(fig, plot["corners"], bold=True, baseline="base", **label_offsets)
     tips = [("data", "@data"), ("across", "@across{0.00000}"), ("up", "@up{0.00000}")]
     fig.add_tools(HoverTool(renderers=[dots], tooltips=tips))

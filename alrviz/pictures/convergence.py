@@ -88,12 +88,19 @@ def convergence(
     size: tuple[int, int] | None = None,
     note: str = "",
 ) -> Picture:
-    """Return the picture of these racers; the page's theme colours axes and ground.
+    """Return the picture of these racers' curves; the page's theme colours axes and ground.
 
-    measure: a key of `MEASURES`. axis: a key of `AXES`. span: a key of `SPANS`. baseline: `Trace.baseline`. to_zero:
-    whether NLL falls to 0. dark: whether the ground is dark. rests: whether the lines rest; names then keep off them.
-    size: width and height of the drawing frame in pixels, None for those of a window of 1280x720. note: words in the
-    corner, which belong to the picture wherever it goes.
+    Args:
+        curves: the steps of each racer.
+        measure: a key of `MEASURES`.
+        axis: a key of `AXES`.
+        span: a key of `SPANS`.
+        baseline: `Trace.baseline`.
+        to_zero: whether NLL falls to 0, so that its axis is logarithmic.
+        dark: whether the ground is dark.
+        rests: whether the race stands still; names then keep off the lines.
+        size: width and height of the frame in pixels; None for those of a window of 1280x720.
+        note: words in the corner, which stay when the picture is copied.
     """
     if measure == "alpha":
         curves = penalties(curves)
@@ -161,7 +168,10 @@ def convergence(
 def grey_levels(
     measure: str, baseline: Mapping[str, float], curves: Sequence[RacerCurve]
 ) -> tuple[dict[str, float], float | None]:
-    """Return the heights of the grey lines of a measure by their words, and where gaps of 0 are drawn (`gap_floor`)."""
+    """Return the heights of a measure's grey lines by their words, and where gaps of 0 are drawn (`gap_floor`).
+
+    baseline: `Trace.baseline`; curves: those drawn, which gaps of 0 are drawn below.
+    """
     gaps = [values(curve.columns, measure, "train", curve.rows, curve.best) for curve in curves]
     floor = gap_floor(gaps) if measure == "gap" else None
     heights = {text: baseline[key] for key, text in MEASURES[measure].grey if np.isfinite(baseline.get(key, np.nan))}
@@ -217,9 +227,15 @@ def marks(
     dark: bool = False,
     drawn: Sequence[Data] = (),
 ) -> tuple[Data, Data, Data]:
-    """Heads of the lines, the words beside them, and the grey lines, as columns.
+    """Return the columns for the ends of the lines, the words beside them, and the grey lines.
 
-    ends: last point of each racer's line, None where it has none. drawn: lines that words should leave free.
+    Args:
+        curves: the racers.
+        ends: last point of each racer's line, None where it has none.
+        levels: heights of the grey lines by their words.
+        view: the visible area.
+        dark: whether the ground is dark.
+        drawn: lines that words should not cover.
     """
     colours = racer_colours([curve.label for curve in curves], dark)
     curve_looks = [
@@ -288,7 +304,7 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
     for kind_name, dashes in KINDS:
         legend_items.append((kind_name, [fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)]))
     legend = add_legend(fig, legend_items, click_policy="hide", location="left")
-    corner_position = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
+    corner_position = {"x": 8, "y": 22, "x_units": "screen", "y_units": "screen"}
     note = Label(
         text="", text_color=readable(GREY, dark), text_font_size="16px", text_font=FONT_NAME, **corner_position
     )
@@ -303,7 +319,10 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
 
 
 def _tooltips(measure: str, axis: str, has_trials: bool) -> list[tuple[str, str]]:
-    """Return the tooltip of a point; while alphas are tried, a step need not be an iteration."""
+    """Return the tooltip of a point, (words, field) of each line, for a measure against an axis.
+
+    has_trials: whether alphas are tried, so that a step need not be an iteration.
+    """
     x_tip = [] if axis == "iterations" and (measure == "alpha" or not has_trials) else [(axis, "@x{0,0.[000]}")]
     step_tip = ("step" if has_trials else "iteration", "@step")
     return [("model", "$name"), step_tip, *x_tip, (MEASURES[measure].words, "@y{0.[000000]}")]

@@ -76,9 +76,9 @@ def certainty(surface: Surface) -> NDArray[np.float64]:
 
 
 def decision_map_picture(surface: Surface, *, dark: bool = False, width: int = WIDTH) -> Picture:
-    """Return the map of a surface; `width` is how many pixels the legend may count on.
+    """Return the map of a surface; width: pixels available for the legend; dark: whether the ground is dark.
 
-    Its figure can show a surface of other classes too: `name_classes` says them.
+    `name_classes` adapts its figure to a surface of other classes.
     """
     across, up = surface.across, surface.up
     axes = tuple((str(axis.name), axis.low, axis.high, axis.levels) for axis in (across, up))
@@ -157,7 +157,7 @@ def _draw(plot: Plot, surface: Surface, dark: bool, width: int) -> None:
 
 
 def _keep_scale(fig: figure, ratio: float) -> None:
-    """Give the frame of a figure this width by height; `match_aspect` says so to whoever draws it without a browser."""
+    """Give the figure's frame this ratio of width to height, also if drawn without a browser (`match_aspect`)."""
     fig.match_aspect = True
     for tool in fig.select({"type": BoxZoomTool}):
         tool.match_aspect = True
@@ -167,9 +167,9 @@ def _keep_scale(fig: figure, ratio: float) -> None:
 
 
 def name_classes(plot: Plot, surface: Surface, width: int = WIDTH) -> None:
-    """Name a surface's classes in the legend and under the pointer, of a figure that is on a screen too.
+    """Name a surface's classes in legend and tooltips of an existing figure; width: pixels available for the legend.
 
-    A figure in its place would be ready a second later, and would miss what a hand presses until then.
+    A new figure would take a second to load, and would miss what the user clicks meanwhile.
     """
     _hover_ground(plot.parts["hover"], surface)
     _fill_legend(plot, surface, width)
@@ -213,7 +213,7 @@ def _hover_ground(hover: HoverTool, surface: Surface) -> None:
 
 
 def _fill_legend(plot: Plot, surface: Surface, width: int) -> None:
-    """Describe the picture: colour and mark of each class, the boundary, and what the colours measure."""
+    """Fill the legend, `width` pixels wide: colour and mark of each class, the boundary, and what colours measure."""
     fig, samples, classes = plot.figure, plot.parts["samples"], surface.classes
     entry_texts, n_named, n_columns = _legend_entries(classes, width)
     for k in range(len(samples) - 1, n_named):  # a class has its colour however many there are
@@ -230,7 +230,7 @@ def _fill_legend(plot: Plot, surface: Surface, width: int) -> None:
 
 
 def _legend_entries(classes: Sequence[str], width: int) -> tuple[list[str], int, int]:
-    """Return the legend's words, the number of classes named within LINES lines, and the number of columns."""
+    """Return the texts of a legend `width` pixels wide, the number of classes that fit LINES lines, and its columns."""
     for n_named in range(min(MAX_NAMED, len(classes)), 0, -1):
         entry_texts = [short(label, MAX_CLASS_CHARS) for label in classes[:n_named]]
         entry_texts += [f"and {len(classes) - n_named} more"] * (n_named < len(classes)) + ["boundary"]
@@ -303,7 +303,10 @@ def _edges(surface: Surface) -> Lines:
 
 
 def _runs(winners: NDArray[np.intp], neighbour_winners: NDArray[np.intp]) -> list[tuple[int, int]]:
-    """Stretches (first, end) in which neighbouring rows of cells are won by different classes."""
+    """Return stretches (first, end) in which two neighbouring rows of cells are predicted as different classes.
+
+    winners, neighbour_winners: the class predicted in each cell of the one row and the other.
+    """
     differ = np.concatenate([[False], winners != neighbour_winners, [False]])
     run_limits = np.flatnonzero(differ[1:] != differ[:-1])
     return list(zip(run_limits[::2].tolist(), run_limits[1::2].tolist(), strict=True))

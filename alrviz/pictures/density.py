@@ -34,8 +34,8 @@ def density_picture(
 ) -> Picture:
     """Return the picture of a column.
 
-    weighted: w phi, with phi itself beside it where there are two classes; otherwise phi alone. view: the heights that
-    the picture showed before; they stay while they fit.
+    weighted: whether w phi is drawn (with phi beside it where there are two classes) or phi alone. dark: whether the
+    ground is dark. view: the heights shown before, which stay while they fit.
     """
     values = ratio.weighted if weighted else ratio.phi
     has_two_classes = values.ndim == 1
@@ -56,7 +56,7 @@ def density_picture(
 
 
 def _view(curves: Sequence[Floats], ratio: ColumnRatio, old: Range | None) -> Range:
-    """Return the heights shown: 0, values at rows, room for rug and bandwidth; or `old`, shown before, if they fit."""
+    """Return the heights shown: 0, curves at rows, room for rug and bandwidth; or `old`, shown before, if they fit."""
     values_at_rows = np.concatenate([ratio.at_rows(values).ravel() for values in curves])
     values_at_rows = values_at_rows[np.isfinite(values_at_rows)]
     low, high = min(0.0, float(values_at_rows.min(initial=0.0))), max(0.0, float(values_at_rows.max(initial=0.0)))
@@ -67,13 +67,16 @@ def _view(curves: Sequence[Floats], ratio: ColumnRatio, old: Range | None) -> Ra
 
 
 def _lines(ratio: ColumnRatio, values: Floats, classes: Sequence[str], with_phi: bool, dark: bool) -> Data:
-    """Return the curves of a numeric column, `values` (G,) or (G, C); with_phi: whether phi is drawn beside w phi."""
+    """Return the curves of a numeric column, `values` (G,) or (G, C) by class.
+
+    with_phi: whether phi is drawn beside w phi; dark: whether the ground is dark.
+    """
     if ratio.x is None:
         return {key: [] for key in ("xs", "ys", "colour", "width", "dash", "what")}
     if values.ndim == 1:
-        curves = [(values, INKS[dark], 2.4, "solid", "w phi" if with_phi else "phi")]
+        curves = [(values, INKS[dark], 2.4, "solid", "times its weight" if with_phi else "without its weight")]
         if with_phi:
-            curves.append((ratio.phi, GREY, 1.6, "dashed", "phi"))
+            curves.append((ratio.phi, GREY, 1.6, "dashed", "without its weight"))
     else:
         colours = class_colours(len(classes))
         curves = [(values[:, k], colours[k], 2.4, "solid", str(classes[k])) for k in range(values.shape[1])]
@@ -82,7 +85,7 @@ def _lines(ratio: ColumnRatio, values: Floats, classes: Sequence[str], with_phi:
 
 
 def _fills(ratio: ColumnRatio, values: Floats) -> Data:
-    """Return the areas between the curve and 0, above and below."""
+    """Return the areas between the curve `values` (G,) and 0, above and below."""
     if ratio.x is None or values.ndim > 1:
         return {"x": [], "low": [], "high": [], "zero": []}
     return {"x": ratio.x, "low": np.minimum(values, 0), "high": np.maximum(values, 0), "zero": np.zeros(len(values))}
@@ -118,7 +121,10 @@ def _marks(ratio: ColumnRatio, values: Floats, classes: Sequence[str]) -> Data:
 
 
 def _rug(ratio: ColumnRatio, classes: Sequence[str], y_low: float, height: float) -> Data:
-    """Return a tick for each row of the rug, a line a class, above `y_low`; height: of the visible area."""
+    """Return ticks for the rows of the rug, in a line for each class of `classes`, above y_low.
+
+    height: of the visible area.
+    """
     colours = np.array(class_colours(len(classes)), dtype=object)
     if ratio.x is None or not len(ratio.rug):
         return {"x": [], "y": [], "colour": [], "what": []}
@@ -132,7 +138,10 @@ def _rug(ratio: ColumnRatio, classes: Sequence[str], y_low: float, height: float
 
 
 def _bar(ratio: ColumnRatio, height: float, dark: bool) -> Data:
-    """Return the bandwidth as a bar of +-h at this height, right of the column's name; if h is large, in the middle."""
+    """Return the bandwidth h as a bar from -h to h, right of the column's name; in the middle if h is large.
+
+    height: of the bar; dark: whether the ground is dark.
+    """
     if ratio.x is None or not np.isfinite(ratio.bandwidth):
         return {key: [] for key in ("x0", "x1", "y", "middle", "words", "colour")}
     span = float(ratio.x[-1] - ratio.x[0])
@@ -154,7 +163,7 @@ def _draw(plot: Plot, ratio: ColumnRatio, classes: Sequence[str], dark: bool) ->
     fig.min_height = 110  # what six pictures in a window of 1280x720 leave for one
     fig.min_border_right = 12
     _name_inside(fig, ratio.column, dark)
-    fig.yaxis[0].axis_label = "nats"
+    fig.yaxis[0].axis_label = "log odds" if len(classes) == 2 else "nats"
     fig.yaxis[0].ticker = BasicTicker(desired_num_ticks=5)
     if ratio.x is not None:
         fig.xaxis[0].ticker = BasicTicker(desired_num_ticks=5)
@@ -184,7 +193,7 @@ def _draw(plot: Plot, ratio: ColumnRatio, classes: Sequence[str], dark: bool) ->
 
 
 def _name_inside(fig: figure, column: str, dark: bool) -> None:
-    """Write the column's name into the picture: under the axis it would take a line from a picture that is small."""
+    """Write the column's name inside the figure's frame; below the axis it would cost a small picture a line."""
     # In names from data Bokeh looks for no TeX.
     corner = {side_name: Node(target="frame", symbol=side_name, offset=4) for side_name in ("left", "top")}
     name_label = Label(

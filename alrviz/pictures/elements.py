@@ -50,7 +50,10 @@ def element(figure: Any) -> Any:
 
 
 def _table(marks: Marks, *places: str, style: str = "fill") -> tuple[tuple[Any, ...], list[str]]:
-    """Return columns of marks, their places, colours and opacities, and the names of the last two."""
+    """Return columns of marks: their `places` (properties), colours and opacities; and the names of the last two.
+
+    style: "fill" or "line", whose colour and opacity are meant.
+    """
     element_number = next(_COUNT)  # elements of an overlay would share what is called alike
     columns = (*map(marks.each, (*places, f"{style}_color")), np.array(marks.each(f"{style}_alpha", 1.0), float))
     return columns, [f"colour {element_number}", f"opacity {element_number}"]

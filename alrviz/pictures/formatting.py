@@ -12,7 +12,7 @@ LOSSES: Mapping[str, str] = {"log_loss": "log loss (nats per row)", "rmse": "RMS
 
 
 def bytes_text(size: float) -> str:
-    """Return a number of bytes as people write it."""
+    """Return a size in bytes with its unit, as in 1.5 GB."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 999.5:
             return f"{size:.0f} {unit}" if size >= 99.5 or unit == "B" else f"{size:.3g} {unit}"
@@ -21,7 +21,7 @@ def bytes_text(size: float) -> str:
 
 
 def seconds_text(seconds: float | None) -> str:
-    """Return a duration as tables have it."""
+    """Return seconds as text with a unit, for tables."""
     if seconds is None:
         return "—"
     if seconds < 1e-4:  # calling the passes takes as long
@@ -32,7 +32,7 @@ def seconds_text(seconds: float | None) -> str:
 
 
 def short_seconds(seconds: float) -> str:
-    """Format a duration for a label beside a point."""
+    """Return seconds as a short text with a unit, for a label beside a point."""
     if seconds < 0.0995:
         return f"{seconds * 1e3:.2g} ms"
     return f"{seconds:.2g} s" if seconds < 99.5 else f"{seconds:.0f} s"

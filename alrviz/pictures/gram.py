@@ -17,9 +17,9 @@ ALIKE, UNLIKE = "#D55E00", "#0072B2"  # Okabe and Ito's
 
 
 def gram_picture(gram: Gram, *, dark: bool = False, size: int = 420) -> Picture:
-    """Return the picture of a Gram matrix, `size` pixels wide and high with its axes.
+    """Return the picture of a Gram matrix, `size` pixels wide and high with its axes, the first class at the top left.
 
-    The first class stands at the top left.
+    dark: whether the ground is dark.
     """
     kernel, n = gram.values.astype(np.float64), len(gram.y)
     percentile = float(np.quantile(np.abs(kernel), 0.95)) if n else 1.0

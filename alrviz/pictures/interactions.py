@@ -45,7 +45,7 @@ _MAX_NUMBERED_CELLS = 60  # cells whose numbers are written in them, at most
 
 
 def order_colour(order: int) -> str:
-    """Return the colour of tuples of so many columns."""
+    """Return the colour of tuples of `order` columns."""
     return ORDER_COLOURS[min(order, len(ORDER_COLOURS)) - 1]
 
 
@@ -58,12 +58,21 @@ def opacity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def ranked(
-    table: pd.DataFrame, muted: Sequence[str] = (), chosen: str = "", *, by: str = "nats", along: str = "nats a row",
-    members: Mapping[str, Sequence[str]] | None = None, of: str = "test", dark: bool = False,
+    table: pd.DataFrame, muted: Sequence[str] = (), chosen: str = "", *, by: str = "nats",
+    along: str = "importance (nats per row)",
+    members: Mapping[str, Sequence[str]] | None = None, rows_name: str = "test", dark: bool = False,
 ) -> Picture:  # fmt: skip
-    """Return the picture of a table of `importance`, its first lines: a column of it, with the band where there is one.
+    """Return bars of the first lines of a table of `importance`, with bands where it has them.
 
-    members: the columns of each tuple by its name, for dots in place of names. of: whose loss it is.
+    Args:
+        table: `Interactions.importance`.
+        muted: names of the tuples left out of the score, drawn pale.
+        chosen: name of the tuple to be marked.
+        by: the table's column that is drawn.
+        along: label of the horizontal axis.
+        members: the columns of each tuple by its name, drawn as dots in place of names.
+        rows_name: the rows whose loss it is.
+        dark: whether the ground is dark.
     """
     shown_bars = table.head(MAX_BARS)
     bar_values = shown_bars[by].clip(lower=0.0)
@@ -74,7 +83,8 @@ def ranked(
             "low": shown_bars.get(f"{by}_low", bar_values).fillna(bar_values).to_numpy(),
             "high": shown_bars.get(f"{by}_high", bar_values).fillna(bar_values).to_numpy(),
             "colour": [GREY if name in muted else order_colour(n_cols) for name, n_cols in shown_bars["order"].items()],
-            "tip": [f"{n_cols} column{'s' if n_cols > 1 else ''}; share {share:.1%}; {of} loss {rise:+.4f} without it"
+            "tip": [f"{n_cols} column{'s' if n_cols > 1 else ''}; share {share:.1%}; "
+                    f"{rows_name} loss {rise:+.4f} without it"
                     for n_cols, share, rise in shown_bars[["order", "share", "loss"]].itertuples(index=False)],
             "alpha": 1.0,
         }
@@ -85,7 +95,10 @@ def ranked(
 
 
 def _dotted_bars(bars: pd.DataFrame, members: Sequence[Sequence[str]], along: str, dark: bool) -> Picture:
-    """Return bars with a dot for each column of their tuples; columns most often there come first. members: by bar."""
+    """Return bars with dots for the columns of their tuples, `members`; columns most often there come first.
+
+    along: label of the horizontal axis; dark: whether the ground is dark.
+    """
     uses = Counter(name for parts in members for name in parts)
     columns = sorted(uses, key=lambda name: (-uses[name], list(uses).index(name)))
     n_bars, m, place_by_column = len(bars), len(columns), {name: k for k, name in enumerate(columns)}
@@ -150,7 +163,8 @@ def bar_picture(bars: pd.DataFrame, along: str, *, dark: bool = False, percent: 
     """Return the picture of bars from a table with name, value, low, high, colour, tip, alpha, the first row on top.
 
     Bars start at 0 or at "start". More than 32 become a line of dots; those that are "apart" are drawn beside it, and
-    some have a label, "mark".
+    some have a label, "mark". along: label of the horizontal axis; percent: whether it is in per cent; dark: whether
+    the ground is dark.
     """
     n_bars = len(bars)
     starts = bars["start"].to_numpy(float) if "start" in bars else np.zeros(n_bars)
@@ -180,7 +194,7 @@ def _draw_bars(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
     fig.segment("from", "y", "to", "y", source=bars, line_color=INKS[dark], line_width=2)
     level_axis(fig.yaxis[0], names[::-1], tilts=False, cut=MAX_BAR_CHARS)
     fig.yaxis[0].major_label_policy = AllLabels()
-    number_formatter = NumeralTickFormatter(format="0%") if percent else BasicTickFormatter(power_limit_low=-5)
+    number_formatter = NumeralTickFormatter(format="0 %") if percent else BasicTickFormatter(power_limit_low=-5)
     fig.xaxis[0].formatter = number_formatter
     fig.xaxis[0].ticker.desired_num_ticks = 4
     fig.add_tools(HoverTool(renderers=[bar_renderer], tooltips=_TIPS))
@@ -225,7 +239,7 @@ def _draw_line(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
     write(fig, marks, INKS[dark], x="at", y="above", size=14, front=dark, align="side", baseline="middle")
     level_axis(fig.xaxis[0], names, most=_ON_LINE)
     if percent:
-        fig.yaxis[0].formatter = NumeralTickFormatter(format="0%")
+        fig.yaxis[0].formatter = NumeralTickFormatter(format="0 %")
     invisible_line = fig.line("x", "value", source=bars, line_alpha=0.0)  # levels without a dot say what they are, too
     fig.add_tools(HoverTool(renderers=[invisible_line], tooltips=_TIPS, mode="vline"))
 
@@ -249,7 +263,8 @@ def matrix(
 ) -> Picture:
     """Return the picture of columns by columns: pairs beside the diagonal, main effects on it.
 
-    table: of `importance` in the order of the tuples, whose columns `members` (T, ) say.
+    table: `Interactions.importance` in the order of the tuples; members: the columns' indices of each. dark: whether
+    the ground is dark.
     """
     n_columns, nats = len(columns), table["nats"].to_numpy(float)
     strength = np.zeros((n_columns, n_columns))
@@ -276,8 +291,8 @@ def matrix(
         "up": [names[k] for k in y],
     }  # fmt: skip
     return Picture(
-        draw=partial(_draw_matrix, names=tuple(names)), x=(0.0, float(n)), y=(0.0, float(n)), labels=("", ""),
-        data={"cells": data}, key=(tuple(names), dark),
+        draw=partial(_draw_matrix, names=tuple(names)), x=(0.0, float(n)), y=(0.0, float(n)),
+        labels=("diagonal: columns alone; darker: more important", ""), data={"cells": data}, key=(tuple(names), dark),
     )  # fmt: skip
 
 
@@ -303,10 +318,19 @@ def heat_map(
     values: NDArray[np.float64], rows: NDArray[np.float64], names: tuple[Sequence[str], Sequence[str]],
     titles: tuple[str, str], value_name: str, *, signed: bool, panels: Sequence[str] = ("",), dark: bool = False,
 ) -> Picture:  # fmt: skip
-    """Return the picture of the cells of two columns: values (L1, L2), NaN for absent cells, and their rows; for three
-    columns a panel for each of some levels of the third, (P, L1, L2).
+    """Return the picture of the cells of two columns: values (L1, L2), NaN for absent cells, and their rows.
 
-    signed: whether colours tell above from below 0, else only how much; value_name: what the values are.
+    Of three columns it has a panel for each of some levels of the third, (P, L1, L2).
+
+    Args:
+        values: what colours show.
+        rows: number of rows in each cell.
+        names: of the levels of both columns.
+        titles: names of both columns.
+        value_name: what the values are.
+        signed: whether colours tell above from below 0, else only how much.
+        panels: title of each panel.
+        dark: whether the ground is dark.
     """
     values, rows = (array.reshape(len(panels), *array.shape[-2:]) for array in (values, rows))
     n_up, n_across = values.shape[1:]
@@ -371,10 +395,20 @@ def cell_map(
     codes: NDArray[np.int64], values: NDArray[np.float64], rows: NDArray[np.float64], levels: Sequence[Sequence[str]],
     columns: Sequence[str], value_name: str, *, about: str = "", signed: bool = True, dark: bool = False,
 ) -> Picture:  # fmt: skip
-    """Return the heat map of the cells (S, 2) of two columns; of three (S, 3) a panel for each level of the third, of
-    more than six levels for those with most rows.
+    """Return the heat map of the cells of two columns, or of three with a panel for each level of the third.
 
-    values, rows: (S,) of each cell. levels, columns: names. about: further words of the title.
+    Of more than six levels of the third column those with most rows are shown.
+
+    Args:
+        codes: levels (S, 2) or (S, 3) of each cell.
+        values: what colours show, (S,).
+        rows: number of rows in each cell, (S,).
+        levels: names of the levels of each column.
+        columns: names of the columns.
+        value_name: what the values are.
+        about: further words of the title.
+        signed: whether colours tell above from below 0, else only how much.
+        dark: whether the ground is dark.
     """
     third_codes = codes[:, 2] if len(columns) > 2 else np.zeros(len(codes), np.int64)
     rows_by_panel = np.bincount(third_codes, rows, len(levels[2]) if len(columns) > 2 else 1)
@@ -393,7 +427,10 @@ def cell_map(
 
 
 def row_sum(row: RowExplanation, *, dark: bool = False) -> Picture:
-    """Return the waterfall of a row's log-odds: intercept, largest effects, the others together, and the sum."""
+    """Return the waterfall of a row's log-odds: intercept, largest effects, the others together, and the sum.
+
+    dark: whether the ground is dark.
+    """
     shown_steps, hidden_steps = row.frame.head(STEPS), row.frame.iloc[STEPS:]
     shown_bars = [("intercept", row.intercept, "what the classes have without any column")]
     shown_bars += [
@@ -407,15 +444,16 @@ def row_sum(row: RowExplanation, *, dark: bool = False) -> Picture:
         [*names, f"sum: {row.log_odds:.2f}"], [*values, row.log_odds], np.nan, np.nan,
         [*tips, "what all of them add up to"], [0.85] * len(shown_bars) + [0.45],
     ).assign(start=[0.0, *np.cumsum(values)[:-1], 0.0])  # fmt: skip
-    return bar_picture(bars, f"log-odds of {short(str(row.of))} against {short(str(row.against))}", dark=dark)
+    return bar_picture(bars, f"log-odds of {short(str(row.label))} against {short(str(row.other_label))}", dark=dark)
 
 
 def tuple_count_curve(
     table: pd.DataFrame, current_loss: float | None, rows_name: str = "test", *, dark: bool = False
 ) -> Picture:
-    """Return the picture of `keep_best`: log loss and 0-1 loss against the number of tuples kept.
+    """Return the picture of a table of `keep_best`: log loss and 0-1 loss against the number of tuples kept.
 
-    current_loss: with the muted tuples left out; None where none is muted. rows_name: the rows of the losses.
+    current_loss: with the muted tuples left out; None where none is muted. rows_name: the rows of the losses. dark:
+    whether the ground is dark.
     """
     table = table.iloc[1:]  # with the intercept alone there is nothing to see
     x = table["kept"].to_numpy(float)
@@ -453,7 +491,10 @@ def _draw_curve(plot: Plot, dark: bool) -> None:
 def signed_bars(
     names: Sequence[str], values: Any, low: Any, high: Any, tips: Sequence[str], alpha: Any
 ) -> pd.DataFrame:
-    """Return bars (n,) whose colours say for which of two classes they are."""
+    """Return bars for `bar_picture`, (n,) names, values, bands from low to high, tips and opacities alpha.
+
+    Their colours tell for which of two classes they are.
+    """
     values = np.asarray(values, float)
     return pd.DataFrame(
         {

@@ -54,7 +54,7 @@ class VisibleArea:
     log_x: bool = False
 
     def pixel(self, x: float, y: float) -> tuple[float, float]:
-        """Return the position of a point in pixels of the assumed frame, from its lower left corner."""
+        """Return the position of the point (x, y) in pixels of the assumed frame, from its lower left corner."""
         across, up = self.pixels(np.array([x]), np.array([y]))
         return float(across[0]), float(up[0])
 
@@ -259,14 +259,14 @@ class _FreeSpace:
 
 
 def legend_columns(words: Sequence[str], width: float) -> int:
-    """Return how many entries of a legend fit beside each other in so many px: a column is as wide as its longest."""
+    """Return how many entries (words) of a legend fit side by side in `width` px; columns are equally wide."""
     widths = [LEGEND_SAMPLE_PX + LETTER * len(text) for text in words]
     fits = (n for n in range(len(widths), 1, -1) if sum(max(widths[k::n]) for k in range(n)) <= width)
     return next(fits, 1)
 
 
 def legend_rows(words: Sequence[str], width: float) -> int:
-    """Return how many rows these entries of a legend need in so many px; one for none."""
+    """Return how many rows entries (words) of a legend need in `width` px; one for none."""
     return max(1, math.ceil(len(words) / legend_columns(words, width)))
 
 

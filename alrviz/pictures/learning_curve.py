@@ -27,7 +27,7 @@ _LEAK_NOTE = f"{LEAK_MARK} dashed: has counted the rows that judge it"
 
 
 def measured(curves: pd.DataFrame) -> pd.DataFrame:
-    """Return a summary of `learning_curve` with rmse, the root of rmse2, and its standard error beside it."""
+    """Return the summary `curves` of `learning_curve` with rmse, the root of rmse2, and its standard error added."""
     if "rmse2" not in curves:
         return curves
     root = np.sqrt(curves["rmse2"])
@@ -98,7 +98,7 @@ def _line(racer_rows: pd.DataFrame, measure: str) -> Data:
 
 
 def _x_range(last_row: int, span: str) -> Range:
-    """From the left to the right end of the axis, with room for names."""
+    """Return the horizontal axis's range of one of SPANS, up to last_row, with room for names."""
     if span == "all":
         left = float(min(10, max(last_row / 10, 1)))
         return left, float(last_row * (last_row / left) ** (_LABEL_WIDTH_SHARE / (1 - _LABEL_WIDTH_SHARE)))
@@ -119,7 +119,7 @@ def _end_labels(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: Ran
 
 
 def crossing_text(crossing: Crossing, rows: int) -> str:
-    """A crossing in words."""
+    """Return a crossing in words; rows: number of rows of the table."""
     end_text = ", at the end by less than a standard error" if crossing.slight else ""
     if crossing.n_rows is None:
         return (

@@ -25,9 +25,15 @@ def level_axis(
     cut: int = MAX_LEVEL_CHARS,
     most: int = _MAX_TICKS,
 ) -> None:
-    """Show these levels on an axis: of more than `most` every so many, names cut to `cut` letters.
+    """Show these labels of levels on an axis.
 
-    Names that would touch (beyond `room` characters) are tilted, if the axis `tilts`.
+    Args:
+        axis: the figure's axis.
+        labels: of all levels.
+        tilts: whether names that would touch are tilted.
+        room: total number of characters beyond which they would touch.
+        cut: number of characters that a name is cut to.
+        most: number of ticks; of more levels only every second, third, ... is named.
     """
     names = [short(label, cut) for label in labels]
     axis.update(
@@ -39,5 +45,5 @@ def level_axis(
 
 
 def short(text: str, most: int = MAX_LEVEL_CHARS) -> str:
-    """Return a name cut to the available length."""
+    """Return a text, cut to at most `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"

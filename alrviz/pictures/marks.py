@@ -23,11 +23,11 @@ class Marks:
         self.count = max(map(len, self._data.values()), default=0)
 
     def has(self, name: str) -> bool:
-        """Whether marks of this kind have a property."""
+        """Return whether marks of this kind have the property `name`."""
         return hasattr(self._glyph, name)
 
     def find(self, name: str, default: Any = None) -> tuple[Any, bool]:
-        """Return a property, and whether it is a column, with a value for each mark."""
+        """Return the property `name` (`default` if it is not set), and whether it is a column with a value per mark."""
         value = getattr(self._glyph, name, default)
         field = value.field if isinstance(value, Field) else value
         if isinstance(field, str) and field in self._data:
@@ -35,13 +35,14 @@ class Marks:
         return value.value if isinstance(value, Value) else value, False
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return a property of the marks: an array with one value per mark, or the one value that all share; `default`
-        if it is not set.
+        """Return the property `name`: an array with one value per mark, or the one value that all share.
+
+        It is `default` if it is not set.
         """
         return self.find(name, default)[0]
 
     def each(self, name: str, default: Any = None) -> list[Any]:
-        """Return a property of each mark."""
+        """Return the property `name` of each mark, or `default` if it is not set."""
         value, is_column = self.find(name, default)
         return list(value) if is_column else [value] * self.count
 
@@ -58,7 +59,7 @@ class Marks:
         return left, right, bottom - half_width, top + half_width
 
     def first(self, name: str) -> Any:
-        """Return a property of the first mark; None without marks."""
+        """Return the property `name` of the first mark; None without marks."""
         value, is_column = self.find(name)
         return value if not is_column else value[0] if len(value) else None
 

@@ -57,7 +57,7 @@ MEASURES: Mapping[str, Measure] = {
     ),
     "gap": Measure(
         "loss above the lowest",
-        "training loss above the lowest (nats)",
+        "loss above the lowest",
         "objective",
         per_row=True,
         log=True,
@@ -73,17 +73,20 @@ ALPHAS = "alpha_"  # begins the columns of a racer that finds its penalties: alp
 
 
 def is_log(measure: str, to_zero: bool = False) -> bool:
-    """Whether the vertical axis is logarithmic: always for gap and gradient, for NLL when it falls to 0."""
+    """Return whether a measure's axis is logarithmic: of gap and gradient always, of NLL if it falls to 0 (to_zero)."""
     return MEASURES[measure].log or (measure == "nll" and to_zero)
 
 
 def axis_label(measure: str, to_zero: bool = False) -> str:
-    """The vertical axis's label; a logarithmic axis says so."""
+    """Return the label of a measure's axis, "log" included if it is logarithmic; to_zero: as in `is_log`."""
     return MEASURES[measure].axis + (", log scale" if is_log(measure, to_zero) else "")
 
 
 def along_label(axis: str, span: str = "all", measure: str = "") -> str:
-    """Return the horizontal axis's label, with the part left out and a logarithmic scale."""
+    """Return the horizontal axis's label, with the part that a span leaves out and whether it is logarithmic.
+
+    axis, span, measure: keys of `AXES`, `SPANS` and `MEASURES`.
+    """
     label, suffix = AXES[axis][1], SPANS[span][1]
     if (axis, measure) == ("iterations", "alpha"):
         label = "trials of alpha, then iterations"
@@ -97,9 +100,9 @@ def first_steps(columns: Columns) -> Columns:
 
 
 def zero_place(frames: Iterable[Columns], axis: str) -> float | None:
-    """Return the position of 0 (iteration 0) on a logarithmic horizontal axis: half of the smallest positive value.
+    """Return the position of 0 (iteration 0) on a logarithmic axis of AXES: half of the smallest positive value.
 
-    None where nothing is 0.
+    None where nothing in the frames (a racer's columns each) is 0.
     """
     if axis == "iterations":
         return 0.5
@@ -167,12 +170,18 @@ def points(
     floor: float | None = None,
     zero: float | None = None,
 ) -> dict[str, np.ndarray]:
-    """The points of one line: x, y and the step index; on a logarithmic axis only what is above 0.
+    """Return the points of a line: x, y and the step's index; on a logarithmic axis only those above 0.
 
-    Steps are those of a column "step" where there is one (`RaceReader.curves`), else of "index".
-
-    floor: below it nothing is drawn but at it (`gap_floor`); without it what is 0 is left out. zero: where an x of
-    0 stands on such an axis (`zero_place`).
+    Args:
+        columns: of a racer's trace; steps are its "step" if it has one (`RaceReader.curves`), else its "index".
+        measure: a key of `MEASURES`.
+        part: "train" or "heldout".
+        axis: a key of `AXES`.
+        rows: total weight of the training rows, by which losses are divided.
+        best: the lowest objective, from which gaps are measured.
+        log: whether y is logarithmic.
+        floor: what lower values are raised to (`gap_floor`); None leaves out what is 0.
+        zero: position of x = 0 on a logarithmic axis (`zero_place`).
     """
     x = np.asarray(columns[AXES[axis][0]], float)
     if zero is not None:

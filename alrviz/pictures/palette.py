@@ -73,7 +73,7 @@ def readable(colour: str, dark: bool = False) -> str:
 
 
 def on_ground(colour: str, amount: float, dark: bool = False) -> str:
-    """Return what a colour (#rrggbb) so opaque, from 0 to 1, looks like on the ground."""
+    """Return how a colour (#rrggbb) of opacity `amount`, from 0 to 1, looks on the light or `dark` ground."""
     channels = ((int(hex_colour[k : k + 2], 16) for hex_colour in (GROUNDS[dark], colour)) for k in (1, 3, 5))
     return "#" + "".join(
         f"{round(ground_channel + amount * (colour_channel - ground_channel)):02X}"
@@ -87,7 +87,7 @@ def ink_on(colour: str) -> str:
 
 
 def contrast(colour: str, other_colour: str) -> float:
-    """Contrast of two colours as WCAG 2 defines it, from 1 to 21."""
+    """Return the contrast of one colour with other_colour as WCAG 2 defines it, from 1 to 21."""
     darker, lighter = sorted(map(_luminance, (colour, other_colour)))
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -104,7 +104,7 @@ def _linear(colour: str) -> list[float]:
 
 @lru_cache(maxsize=1024)
 def difference(one: str, other: str) -> float:
-    """Return how far two colours are apart in Lab, as the reader sees them to whom they are the most alike."""
+    """Return the distance of the colours one and other in Lab, the least over normal and colour-blind sight."""
     return min(dist(*(_lab(colour, sight) for colour in (one, other))) for sight in _SIGHTS)
 
 
@@ -117,7 +117,10 @@ def _lab(colour: str, sight: tuple[tuple[float, ...], ...]) -> tuple[float, floa
 
 
 def racer_colours(labels: Sequence[str], dark: bool = False) -> list[str]:
-    """Return a colour for each racer by its label: its family's, or a distinct one if that is taken."""
+    """Return a colour for each racer by its label, its family's or a distinct one if that is taken.
+
+    dark: whether the ground is dark.
+    """
     return list(_racer_colours(tuple(labels), dark))
 
 
@@ -150,6 +153,9 @@ def _line_colour(colour: str, dark: bool) -> str:
 
 
 def family_shades(label: str, number: int, dark: bool = False) -> list[str]:
-    """Return shades of a family's colour for parts of one model that have an order, such as its orders."""
+    """Return `number` shades of the colour of the family `label`, for parts of a model with an order, as its orders.
+
+    dark: whether the ground is dark.
+    """
     tints = _TINTS_ON_DARK if dark else _TINTS
     return [shade(family_colour(label), tints[k % len(tints)]) for k in range(number)]

@@ -64,8 +64,15 @@ def losses(
 ) -> Picture:
     """Return the picture of losses of paths along `alphas`.
 
-    lines: the study's summary, maybe empty. paths, beside: the racers with a path, and those without. best: alpha of
-    the best test point by racer. width: pixels of its frame.
+    Args:
+        lines: the study's summary, maybe empty.
+        paths: the racers with a path.
+        beside: those without, drawn as levels.
+        alphas: of the axis.
+        measure: of the losses.
+        best: alpha of the lowest test loss by racer.
+        dark: whether the ground is dark.
+        width: pixels of the frame.
     """
     has_measure = measure in lines
     path_rows = [_path_rows(lines, model.racer) if has_measure else lines.iloc[:0] for model in paths]
@@ -125,10 +132,15 @@ def _levels_and_labels(
     levels: Sequence[tuple[Named, float]], paths: Sequence[Named], heldout: Sequence[Data], y: Range, dark: bool,
     room: float,
 ) -> tuple[Data, Data]:  # fmt: skip
-    """Return the horizontal lines, and the names at the right end, in `room` pixels: paths first, which keep places."""
+    """Return the columns of the horizontal lines, and those of the names at the right end: paths first, which keep
+    places.
+
+    levels: racers without a path, each with its loss; heldout: the points of each path; y: the visible range; dark:
+    whether the ground is dark; room: for the names, px.
+    """
     colours = racer_colours([path.label for path in paths], dark)
     labels = [
-        (path.name, float(line["y"][-1]), colour, "bold")
+        (path.name if LETTER * len(path.name) < room else path.short or path.name, float(line["y"][-1]), colour, "bold")
         for path, line, colour in zip(paths, heldout, colours, strict=True)
         if len(line["y"])
     ]
@@ -166,8 +178,18 @@ def _draw_losses(plot: Plot, paths: Sequence[Named], alphas: Sequence[float], me
     _add_head(plot)
     for rows in ("train", "heldout"):
         fig.scatter("x", rows, source=trail, size=5, color="colour", fill_alpha=1.0 if rows == "train" else 0.0)
-    fig.scatter("x", "train", source=latest_points, size=11, color="colour")
-    fig.scatter("x", "heldout", source=latest_points, size=11, line_color="colour", line_width=3, fill_color=None)
+    # Diamonds: a ring is the lowest test loss of a path.
+    fig.scatter("x", "train", source=latest_points, size=14, marker="diamond", color="colour")
+    fig.scatter(
+        "x",
+        "heldout",
+        source=latest_points,
+        size=14,
+        marker="diamond",
+        line_color="colour",
+        line_width=3,
+        fill_color=None,
+    )
     write(fig, plot["words"], x=right, front=dark, font_style="style", baseline="middle", x_offset=10, y_offset="dy")
     tips = [("path", "@name"), ("alpha", "@x{0.[00000]}"), (f"test {LOSSES[measure]}", "@y{0.0000}")]
     fig.add_tools(HoverTool(renderers=dot_renderers, tooltips=tips))
@@ -182,9 +204,18 @@ def point_at(
     measure: str,
     colour: str,
 ) -> Range | None:
-    """Move the line to an alpha, and show the fit there, if there is one, and those that were looked at before.
+    """Move the vertical line to an alpha, and mark the fit there and those that were looked at before.
 
-    Returns the heights that show them where there is nothing else to see yet.
+    Args:
+        plot: the picture of losses.
+        alpha: where the line goes.
+        row: the figures of the fit there, None without one.
+        trail: those of fits looked at before.
+        measure: of the losses.
+        colour: of the marks.
+
+    Returns:
+        The range of heights of these fits if the picture is empty otherwise.
     """
     plot.parts["head"].location = alpha
     plot["live"].data = _points([] if row is None else [row], measure, colour)
@@ -205,9 +236,9 @@ def _points(rows: Sequence[Mapping[str, Any]], measure: str, colour: str) -> Dat
 
 
 def spread(lines: pd.DataFrame, racer: int, alphas: Sequence[float], colour: str, key: Any = ()) -> Picture:
-    """Return the picture of how far the weights of a path are from its center: their quantiles against alpha.
+    """Return the picture of how far a racer's weights are from its center: their quantiles against alpha.
 
-    lines: the study's summary. key: what it belongs to; of something else it is drawn anew.
+    lines: the study's summary; colour: of the lines; key: what it shows: a picture of another key is drawn anew.
     """
     column_names = [f"away_{percentile}" for band in BANDS for percentile in band] + ["away_50"]
     data: Data = {name: [] for name in ("x", *column_names)}
@@ -230,7 +261,7 @@ def _spread_range(data: Data) -> Range:
 
 def _draw_spread(plot: Plot, alphas: Sequence[float], colour: str) -> None:
     fig, bands = plot.figure, plot["bands"]
-    _mark_alphas(plot, alphas, few=True)
+    _mark_alphas(plot, alphas)
     fig.min_height = 120
     for (lower, upper), opacity in zip(BANDS, (0.13, 0.2, 0.4), strict=True):
         fig.varea("x", f"away_{lower}", f"away_{upper}", source=bands, fill_color=colour, fill_alpha=opacity)
@@ -241,16 +272,17 @@ def _draw_spread(plot: Plot, alphas: Sequence[float], colour: str) -> None:
 
 
 def spread_at(plot: Plot, alpha: float, row: Mapping[str, float] | None) -> None:
-    """Move the line to an alpha, and show where nine tenths of the weights of the fit there lie."""
+    """Move the line to an alpha, and show the range of nine tenths of the weights of the fit there (row), if any."""
     plot.parts["head"].location = alpha
     rows = [] if row is None else [row]
     segment_ends = {"low": [fit["away_5"] for fit in rows], "high": [fit["away_95"] for fit in rows]}
     plot["live"].data = {"x": [alpha] * len(rows), **segment_ends}
 
 
-def _mark_alphas(plot: Plot, alphas: Sequence[float], few: bool = False) -> None:
+def _mark_alphas(plot: Plot, alphas: Sequence[float]) -> None:
+    """Label at most five powers of ten: of more, Bokeh leaves out those that would overlap."""
     first_power, last_power = np.ceil(np.log10(min(alphas)) - 1e-9), np.floor(np.log10(max(alphas)) + 1e-9)
-    powers = np.arange(first_power, last_power + 1, max(np.ceil((last_power - first_power) / (4 if few else 9)), 1))
+    powers = np.arange(first_power, last_power + 1, max(np.ceil((last_power - first_power) / 4), 1))
     label_by_alpha = {float(10.0**k): f"{10.0**k:,.0f}" if k >= 0 else f"{10.0**k:.{-int(k)}f}" for k in powers}
     plot.parts["x"].update(ticker=FixedTicker(ticks=list(label_by_alpha)), major_label_overrides=label_by_alpha)
     plot.figure.min_border_left, plot.figure.min_border_right = LEFT_MARGIN_PX, RIGHT_MARGIN_PX

@@ -29,7 +29,7 @@ _DOWN = {"a": 0.8, "m": 0.35, "d": -0.2}  # from the point named to the line tha
 
 @cache
 def font(size: int) -> Any:
-    """Return the letters that come with Pillow, of so many px."""
+    """Return the font that comes with Pillow, with letters of `size` px."""
     return ImageFont.load_default(max(size, 4))
 
 
@@ -44,11 +44,14 @@ class Pen:
         self._draw = ImageDraw.Draw(image, "RGBA")
 
     def width(self, words: str, size: float) -> float:
-        """Return how wide words are; names of columns may have breaks in them, and are written in one line."""
+        """Return the width, px, of words in letters of `size` px, in one line."""
         return float(font(round(size * self.unit)).getlength(one_line(words))) / self.unit
 
     def line(self, points: Points, colour: Any, width: float = 1.0, dash: Any = ()) -> None:
-        """Draw a line; values that are not finite break it."""
+        """Draw a line through points (n, 2), px, broken by values that are not finite.
+
+        colour: as `stroke` takes it; width: px; dash: lengths of dashes and gaps in turn, () for a solid line.
+        """
         finite: NDArray[np.bool_] = np.all(np.isfinite(points), axis=1)
         for run in np.split(np.arange(len(points)), np.flatnonzero(np.diff(finite)) + 1):
             if len(run) > 1 and finite[run[0]]:
@@ -57,8 +60,10 @@ class Pen:
     def mark(
         self, kind: str, centre: tuple[float, float], size: float, fill: Any, line: Any, width: float, angle: float = 0
     ) -> None:
-        """Draw a marker, as Bokeh does. kind: its name in Bokeh. centre: (x, y) in pixels. size, width:
-        pixels.
+        """Draw a marker as Bokeh does.
+
+        kind: its name in Bokeh; centre, size, width: its place, diameter and line width, px; fill, line: colours or
+        None; angle: radians.
         """
         half = size / 2
         if kind in ("dash", "x", "cross"):
@@ -83,7 +88,11 @@ class Pen:
         self.image.paste(part.image, (round(left * self.unit), round(top * self.unit)))
 
     def text(self, x: float, y: float, words: str, size: float, colour: Any, anchor: str, tilt: float = 0.0) -> None:
-        """Write words; `anchor` is Pillow's. tilt: radians, upward to the right."""
+        """Write words at (x, y), px.
+
+        size: of the letters, px; colour: as in `stroke`; anchor: as Pillow names it; tilt: radians, upward to the
+        right.
+        """
         font_, words = font(round(size * self.unit)), one_line(words)
         if not tilt:
             self._draw.text((x * self.unit, y * self.unit), words, font=font_, fill=colour, anchor=anchor)
@@ -97,12 +106,15 @@ class Pen:
         self.image.paste(Image.new("RGB", turned_image.size, colour), (round(left), round(top)), turned_image)
 
     def stroke(self, points: Points, colour: Any, width: float, dash: Any) -> None:
-        """Draw a line through finite points."""
+        """Draw a line through finite points (n, 2).
+
+        colour: (red, green, blue, opacity), each up to 255; width: px; dash: lengths of dashes and gaps in turn, px.
+        """
         for piece in _dashed(self._scaled(points), [length * self.unit for length in dash]):
             self._draw.line([*map(tuple, piece)], fill=colour, width=self._thickness(width), joint="curve")
 
     def area(self, points: Points, fill: Any, outline: Any = None, width: float = 1.0) -> None:
-        """Fill a polygon."""
+        """Fill the polygon of these points (n, 2); fill, outline: colours or None; width: of the outline, px."""
         corners = [tuple(point) for point in self._scaled(points)]
         if len(corners) > 2 and fill is not None:
             self._draw.polygon(corners, fill=fill)
@@ -110,12 +122,12 @@ class Pen:
             self._draw.line([*corners, *corners[:2]], fill=outline, width=self._thickness(width))
 
     def circle(self, centre: tuple[float, float], radius: float, fill: Any, line: Any, width: float) -> None:
-        """Draw a circle."""
+        """Draw a circle: centre and radius, px, colours (or None) of fill and line, and the line's width, px."""
         box = [(side + offset) * self.unit for offset in (-radius, radius) for side in centre]
         self._draw.ellipse(box, fill=fill, outline=line, width=self._thickness(width))
 
     def pixels(self, picture: Image.Image, box: Box) -> None:
-        """Put an image into a box."""
+        """Paste the image `picture` into a box, px."""
         left, top, right, bottom = (side * self.unit for side in box)
         size = round(right - left), round(bottom - top)
         if min(size) >= 1 and max(size) <= 20_000:
@@ -152,7 +164,7 @@ class SvgPen(Pen):
         self.size, self.unit = size, 1.0
 
     def width(self, words: str, size: float) -> float:
-        """Return how wide words are at most, about: the reader's letters may be wider than those measured with."""
+        """Return about the largest width of words in letters of `size` px; the reader's font may be wider than ours."""
         return 1.15 * super().width(words, size)
 
     def part(self, box: Box) -> "Pen":
@@ -165,7 +177,7 @@ class SvgPen(Pen):
         self.parts.append(f'<svg {place_attributes} overflow="hidden">{"".join(part.parts)}</svg>')
 
     def text(self, x: float, y: float, words: str, size: float, colour: Any, anchor: str, tilt: float = 0.0) -> None:
-        """Write words; `anchor` is Pillow's. tilt: radians, upward to the right."""
+        """Write words at (x, y), px; size: of the letters, px; colour, anchor, tilt: as `Pen.text` takes them."""
         side, drop = _ANCHORS.get(anchor[0], "start"), _DOWN.get(anchor[1], 0.0) * size
         turn_attribute = f' transform="rotate({-math.degrees(tilt):.1f} {x:.1f} {y:.1f})"' if tilt else ""
         if tilt > 1.5:  # the label of a vertical axis, which stands in the middle of its place
@@ -178,23 +190,23 @@ class SvgPen(Pen):
         )
 
     def stroke(self, points: Points, colour: Any, width: float, dash: Any) -> None:
-        """Draw a line through finite points."""
+        """Draw a line through finite points (n, 2); colour, width, dash: as `Pen.stroke` takes them."""
         dash_attribute = f' stroke-dasharray="{" ".join(f"{length:g}" for length in dash)}"' if len(dash) else ""
         look_attributes = f'fill="none"{_edge(colour, width)}{dash_attribute}'
         self.parts.append(f'<path d="{_path(points)}" {look_attributes}/>')
 
     def area(self, points: Points, fill: Any, outline: Any = None, width: float = 1.0) -> None:
-        """Fill a polygon."""
+        """Fill the polygon of these points (n, 2); fill, outline: colours or None; width: of the outline, px."""
         if len(points) > 2:
             self.parts.append(f'<path d="{_path(points)}Z"{_ink("fill", fill)}{_edge(outline, width)}/>')
 
     def circle(self, centre: tuple[float, float], radius: float, fill: Any, line: Any, width: float) -> None:
-        """Draw a circle."""
+        """Draw a circle: centre and radius, px, colours (or None) of fill and line, and the line's width, px."""
         look_attributes = f"{_ink('fill', fill)}{_edge(line, width)}"
         self.parts.append(f'<circle cx="{centre[0]:.1f}" cy="{centre[1]:.1f}" r="{radius:g}"{look_attributes}/>')
 
     def pixels(self, picture: Image.Image, box: Box) -> None:
-        """Put an image into a box."""
+        """Embed the image `picture` into a box, px."""
         out = io.BytesIO()
         picture.save(out, "PNG", optimize=True)
         left, top, right, bottom = box
@@ -214,7 +226,7 @@ def _edge(colour: Any, width: float) -> str:
 
 
 def _ink(attribute_name: str, colour: Any) -> str:
-    """Return the attributes of a colour."""
+    """Return the SVG attributes of a colour; attribute_name: "fill" or "stroke"."""
     if colour is None or isinstance(colour, str):
         return f' {attribute_name}="{escape(colour or "none")}"'
     red, green, blue, opacity = colour

@@ -90,7 +90,7 @@ class Picture:
         return Plot(self, name)
 
     def __getitem__(self, name: str) -> Any:
-        """Return the columns of a source, or of several."""
+        """Return the columns of the source `name`, or of several sources."""
         return self.data[name]
 
 
@@ -155,7 +155,10 @@ def _as_tuple(value_or_tuple: Any) -> tuple[Any, ...]:
 
 
 def frame(x: Range, y: Range, labels: tuple[str, str], name: str, **figure_params: Any) -> figure:
-    """A figure that shows `x` by `y` under these axis labels; `figure_params` go to Bokeh's `figure`."""
+    """Return a figure called `name` of the ranges x and y with these labels of its axes.
+
+    figure_params: arguments of Bokeh's `figure`.
+    """
     fig = figure(
         name=name,
         x_range=Range1d(start=x[0], end=x[1]),
@@ -189,7 +192,7 @@ def _caption(labels: tuple[str, str]) -> str:
 
 
 def describe(fig: figure, sentence: str) -> None:
-    """Describe a figure for screen readers."""
+    """Set the sentence that screen readers read out for a figure."""
     if fig.tags != [sentence]:  # Bokeh sends equal values to the browser too
         fig.tags = [sentence]
 
@@ -198,10 +201,11 @@ def write(
     fig: figure, source: ColumnDataSource, colour: str = "colour", *, x: Any = "x", y: str = "y", size: int = 15,
     bold: bool = False, front: bool | None = None, **place: Any,
 ) -> Any:  # fmt: skip
-    """Write the words of a source at its points; return their renderer.
+    """Write the words of a source at its points into a figure; return their renderer.
 
-    colour: a colour, or the column that has it. size: of the letters, px. front: given for words in front of lines and
-    dots: whether the ground is dark. place: align, baseline, x_offset, y_offset, as Bokeh has them.
+    colour: a colour, or the column that has it. x, y: columns or values of the points. size: of the letters, px. bold:
+    whether they are bold. front: for words in front of lines and dots: whether the ground is dark. place: align,
+    baseline, x_offset, y_offset, as Bokeh has them.
     """
     text_properties = {name if "offset" in name else f"text_{name}": value for name, value in place.items()}
     text_properties |= {} if front is None else IN_FRONT[front]
@@ -214,7 +218,7 @@ def write(
 
 
 def add_legend(fig: figure, items: Iterable[tuple[str, Sequence[Any]]], **legend_params: Any) -> Legend:
-    """Name what is drawn above the frame: the words and the renderers of each item; `look` is Bokeh's."""
+    """Add a legend above a figure's frame: the words and the renderers of each item; legend_params are Bokeh's."""
     legend_params = {
         "orientation": "horizontal", "margin": 0, "padding": 2, "spacing": 8, "border_line_color": None,
         "background_fill_alpha": 0.0, "label_text_font_size": "15px", "glyph_width": 16, **legend_params,
@@ -225,9 +229,9 @@ def add_legend(fig: figure, items: Iterable[tuple[str, Sequence[Any]]], **legend
 
 
 def padded(parts: Iterable[Any], below: float, above: float, least: float = 0.1) -> Range:
-    """Return a range that holds all values, with room below and above in shares of their span.
+    """Return a range that holds all values of the parts (arrays), with room below and above in shares of their span.
 
-    least: what of the highest value the span is taken for at least: a smaller difference is not to fill the picture.
+    least: smallest span, in shares of the highest value, so that tiny differences do not fill the picture.
     """
     values = np.concatenate([np.asarray(array, float) for array in [*parts, []]])
     values = values[np.isfinite(values)]

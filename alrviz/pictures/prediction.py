@@ -29,7 +29,10 @@ class Prediction:
 
 
 def draw_prediction(fig: figure, prediction: Prediction, dark: bool = False) -> list[Any]:
-    """Draw a prediction on a figure; return the renderers added, none if the axes cannot show its values."""
+    """Draw a prediction on a figure; return the renderers added, none if the axes cannot show its values.
+
+    dark: whether the ground is dark.
+    """
     # Renderers alone: a part of `center` that comes with a renderer has no view yet when Bokeh's browser paints.
     ink, renderers = INKS[dark], []
     drawable_numbers = [
@@ -58,14 +61,14 @@ def draw_prediction(fig: figure, prediction: Prediction, dark: bool = False) -> 
 
 
 def _is_drawable(fig: figure, x: float | None, y: float | None) -> bool:
-    """Whether the axes have such a place: a logarithmic one has nothing at 0."""
+    """Return whether a figure's axes can show x and y (None: no such coordinate): logarithmic ones have no 0."""
     scales = ((x, fig.x_scale), (y, fig.y_scale))
     return all(value is None or (math.isfinite(value) and (value > 0 or not isinstance(scale, LogScale)))
                for value, scale in scales)  # fmt: skip
 
 
 def _label(fig: figure, x: float | None, y: float | None, text: str) -> dict[str, Any]:
-    """Return a label with its position: at the end of the line, or at the edge for a value outside."""
+    """Return the label of a line at x or y, or of a point at both: its text at the line's end or the figure's edge."""
     inside_x, inside_y = (_clip_to_axis(axis, value) for axis, value in ((fig.x_range, x), (fig.y_range, y)))
     arrow, align = "", "left"
     if y is not None and inside_y != y:
@@ -82,7 +85,10 @@ def _label(fig: figure, x: float | None, y: float | None, text: str) -> dict[str
 def _separate_labels(
     fig: figure, numbers: list[tuple[float | None, float | None, str]], labels: list[dict[str, Any]]
 ) -> None:
-    """Put the words of lines that lie near each other beside each other, those of upright ones above each other."""
+    """Move labels of lines that are close to each other apart: of upright lines in height, of level ones sideways.
+
+    numbers: x, y (None: none) and text of each line; labels: their columns, changed in place.
+    """
     for k, (x, y, _) in enumerate(numbers):
         if x is not None and y is not None:
             continue
@@ -101,7 +107,7 @@ def _separate_labels(
 
 
 def _axis_share(axis: Any, scale: Any, value: float) -> float:
-    """Return the position of a value on an axis, from 0 to 1."""
+    """Return the position of a value on an axis (range) of this scale, from 0 to 1."""
     low, high, position = float(axis.start), float(axis.end), value
     if isinstance(scale, LogScale):
         low, high, position = math.log(low), math.log(high), math.log(position)

@@ -125,9 +125,9 @@ def replay_html(film: Film) -> str:
 
 
 def live_html(title: str, section: str = "", script: str = "") -> str:
-    """Return the page that plays the film which its own server tells it, at the page's address with "/steps" behind.
+    """Return the page with this title that plays a film from its own server, at the page's address + "/steps".
 
-    section: HTML above the picture. script: what goes with it, run before the page starts to listen.
+    section: HTML above the picture; script: JavaScript that runs before the page starts to listen.
     """
     return _page(title, "null", f"{_POLICY}; connect-src 'self'", section, script)
 
@@ -139,7 +139,7 @@ def _page(title: str, data: str, policy: str, section: str = "", script: str = "
 
 
 def to_json(value: Any) -> str:
-    """Return the page's data as JSON in plain ASCII."""
+    """Return a value as JSON in plain ASCII; raise ValueError for numbers that are not finite."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
 
 
@@ -216,7 +216,7 @@ def _panel(panel: ReplayPanel) -> dict[str, Any]:
 
 
 def _rounded_numbers(values: Any, digits: int = _DIGITS, step_slice: slice = slice(None)) -> list[float | int | None]:
-    """Round numbers to the digits that a picture needs; None for those that are not finite."""
+    """Return the values of a slice of steps, rounded to the digits that a picture needs; None if not finite."""
     if values is None:
         return []
     rounded_numbers: list[float | int | None] = []

@@ -67,7 +67,7 @@ def _without_columns(value: Any) -> Any:
 
 
 def _alike(old_content: dict[str, Any], new_content: dict[str, Any]) -> bool:
-    """Whether columns mean the same in both: as many lines along the same axes, the same measures."""
+    """Return whether the columns of old and new content mean the same: as many lines, the same axes and measures."""
     return bool(old_content) and all(
         [entry.get("label", entry.get("name")) for entry in old_content[key]]
         == [entry.get("label", entry.get("name")) for entry in new_content[key]]

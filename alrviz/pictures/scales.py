@@ -47,7 +47,10 @@ def _positive(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def scales(points: pd.DataFrame, *, dark: bool = False) -> Picture:
-    """Return the picture of each family's scale against the Hessian's diagonal; `points` as for `binned`."""
+    """Return the picture of each family's scale against the Hessian's diagonal; `points` as for `binned`.
+
+    dark: whether the ground is dark.
+    """
     binned_rows, dots = binned(points), _positive(points)
     x, y = (
         (float(dots[name].min()) / margin_factor, float(dots[name].max()) * margin_factor) if len(dots) else (0.1, 10.0)

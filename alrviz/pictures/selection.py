@@ -1,9 +1,9 @@
 """A search for tuples, and what keeping more of them gains. [sALR] figures 1 and 3-7
 
 Levels: a block for each size of tuple, in it a node for each tuple, the highest score first, in rows from the top; kept
-nodes are full, discarded ones grey, those that were not looked at a dot. Of very many each is a cell of an image: a
+nodes are full, discarded ones grey, those that were not scored a cross. Of very many each is a cell of an image: a
 browser draws 10,000 marks in a third of a second, too late for a hand that drags. Lines lead from the best of those
-kept to the parts they grew from. Ranks: scores against rank, a line a level, and the line t up to which tuples are
+kept to the parts they grew from. Ranks: scores against rank, a line a level, and the line up to which tuples are
 kept. Gains: by what a tuple would lower test log loss, beside its mutual information: what lies high on the left
 tells only together.
 Shares: test log loss, parameters and seconds against the share that is kept, a line an order.
@@ -20,6 +20,7 @@ import pandas as pd
 from bokeh.models import BasicTickFormatter, FixedTicker, HoverTool, NumeralTickFormatter, Span
 from numpy.typing import NDArray
 
+from alrviz.fitting.families import FAMILIES
 from alrviz.models.tuple_selection import Level
 from alrviz.pictures.formatting import short_count, short_seconds
 from alrviz.pictures.labels import LETTER, VisibleArea, place, round_up
@@ -99,18 +100,18 @@ class _Blocks:
         return x, self.top * (1 - (ranks // n_cols + 0.5) / self._rows[k])
 
     def left(self, k: int) -> bool:
-        """Whether the names of a level are on the left of their nodes."""
+        """Return whether the names of level k are on the left of their nodes."""
         return k == 0 and len(self._rows) > 1
 
     def letters(self, k: int) -> int:
-        """Return how long its names may be."""
+        """Return how many characters the names of level k may have."""
         node_width = 0.9 * self._wide * (self.begin[k + 1] - self.begin[k]) / self._across[k]
         return max(4, int((0.88 * node_width - 14) / LETTER))
 
     def head(self, k: int, n_kept: int, n_scored: int, words: str) -> str:
-        """Return the head of level k, "kept of looked words kept", or its first parts if there is no room for it.
+        """Return the heading of level k, "3 of 10 pairs kept", or its first parts if there is no room for all of it.
 
-        kept, looked: numbers of tuples; words: such as "pairs".
+        n_kept, n_scored: numbers of tuples; words: such as "pairs".
         """
         block_width = self._wide * (self.begin[k + 1] - self.begin[k])
         counts_text = f"{n_kept:,} of {n_scored:,}"
@@ -121,10 +122,10 @@ class _Blocks:
 def tuples(
     search: Search, label: str, levels: int, size: tuple[int, int] | None = None, *, dark: bool = False
 ) -> Picture:
-    """Return the picture of levels.
+    """Return the picture of a search's levels.
 
-    label: the family's. levels: how many there will be; the first is of single columns where there are more than one.
-    size: of the frame, px, where it is known.
+    label: the family's; levels: how many there will be, the first of single columns if there are several; size: of the
+    frame, px, if it is known; dark: whether the ground is dark.
     """
     first_order = search.order + 1 - levels
     totals = [search.total(first_order + depth) for depth in range(levels)]
@@ -228,7 +229,7 @@ def _draw_tuples(plot: Plot, label: str, dark: bool) -> None:
     fig.xgrid.visible = fig.ygrid.visible = False
     fig.image_rgba("image", x="x", y=0.0, dw="wide", dh="high", source=plot["images"], level="image")
     fig.segment("x0", "y0", "x1", "y1", source=plot["edges"], line_color=colour, line_alpha=0.4, line_width=1.2)
-    fig.scatter("x", "y", size="size", source=plot["waiting"], line_color=None, fill_color=GREY, fill_alpha=0.3)
+    fig.scatter("x", "y", size="size", source=plot["waiting"], marker="x", line_color=GREY, line_alpha=0.6)
     grey = fig.scatter("x", "y", size="size", source=plot["discarded"], line_color=GREY, fill_color=None, line_width=1)
     kept_marks = fig.scatter("x", "y", size="size", source=plot["kept"], line_color=None, fill_color=colour)
     write(fig, plot["names"], size=14, align="align", baseline="middle", x_offset="dx", front=dark)
@@ -263,20 +264,20 @@ def ranks(search: Search, label: str, levels: int, keep: float, *, dark: bool = 
     y_low = min(0.0, 1.1 * float(all_scores.min())) if len(all_scores) else 0.0
     colours = tuple(family_shades(label, levels, dark))
     level_names = tuple(tuples_text(first_order + k) for k in range(levels))
-    score_name = {"mi": "mutual information", "mi-mm": "MI, corrected", "cv": "CV score", "gain": "predicted gain"}.get(
-        search.score, "score"
-    )
+    along = f"share of the {' or '.join(level_names)}, best first"
+    score_name = FAMILIES["salr"].params["selection"].text(search.score)
+    line: Data = {"x": [keep], "y": [y_high], "words": [f"kept: {100 * keep:.0f} %"]}
     return Picture(
         draw=partial(_draw_ranks, colours=colours, level_names=level_names, dark=dark),
-        x=(0.0, 1.0), y=(y_low, y_high), labels=("share of a level, highest score first", f"{score_name} (nats)"),
-        data={"lines": tuple(level_lines), "line": {"x": [keep], "y": [y_high], "words": [f"t = {keep:.0%}"]}},
+        x=(0.0, 1.0), y=(y_low, y_high), labels=(along, f"{score_name} (nats)"),
+        data={"lines": tuple(level_lines), "line": line},
         parts={"t": {"location": keep}}, key=(level_names, colours, dark),
     )  # fmt: skip
 
 
 def _draw_ranks(plot: Plot, colours: Sequence[str], level_names: Sequence[str], dark: bool) -> None:
     fig, legend_items, dot_renderers = plot.figure, [], []
-    fig.xaxis[0].formatter = NumeralTickFormatter(format="0%")
+    fig.xaxis[0].formatter = NumeralTickFormatter(format="0 %")
     # The first level is drawn over the others.
     for level_name, colour, marker, source in zip(level_names, colours, MARKERS, plot["lines"], strict=False):
         line = fig.line("x", "y", source=source, line_color=colour, line_width=2.6)
@@ -292,11 +293,11 @@ def _draw_ranks(plot: Plot, colours: Sequence[str], level_names: Sequence[str], 
 def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
     """Return the picture of predicted gain against mutual information, with a point for each tuple of the order.
 
-    label: label of the family, for its colour.
+    label: the family's, for its colour; dark: whether the ground is dark.
     """
     has_gains = search.gains is not None and search.mi is not None
     mi, gain = (np.empty(0) if values is None or not has_gains else values for values in (search.mi, search.gains))
-    state = np.zeros(len(mi), np.int8)  # not looked at
+    state = np.zeros(len(mi), np.int8)  # not scored
     last_level = search.levels[-1] if search.levels else None
     if has_gains and last_level is not None:
         scored_tuples = search.numbers(last_level.tuples)
@@ -338,7 +339,7 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
 
 
 def _drawn_points(x: NDArray[np.floating], y: NDArray[np.floating], state: NDArray[np.int8]) -> NDArray[np.intp]:
-    """Return which points (m,) are drawn: all of few, of many one of each state in a square of two px."""
+    """Return the indices (m,) of the points (x, y) to draw: of many, one of each state in squares of two px."""
     if len(x) <= MAX_MARKS:
         return np.arange(len(x))
     squares = (np.floor(160 * x).astype(np.int64) * 1000 + np.floor(80 * y).astype(np.int64)) * 3 + state
@@ -350,7 +351,7 @@ def _draw_gains(plot: Plot, label: str, dark: bool) -> None:
     fig.yaxis[0].formatter = BasicTickFormatter(use_scientific=False)
     fig.add_layout(Span(location=0.0, dimension="width", line_color=GREY, line_dash=[5, 4], line_width=1.4))
     looks: Mapping[str, Mapping[str, Any]] = {
-        "not looked at": {"marker": "x", "line_color": INKS[dark], "line_width": 1.6},
+        "not scored": {"marker": "x", "line_color": INKS[dark], "line_width": 1.6},
         "discarded": {"line_color": GREY, "fill_color": None},
         "kept": {"line_color": None, "fill_color": colour, "fill_alpha": 0.8},
     }
@@ -359,16 +360,17 @@ def _draw_gains(plot: Plot, label: str, dark: bool) -> None:
         legend_items.append((state_name, dot_renderers[-1:]))
     label_offsets: dict[str, Any] = {"align": "align", "baseline": "middle", "x_offset": "dx", "y_offset": "dy"}
     write(fig, plot["names"], INKS[dark], size=14, front=dark, **label_offsets)
-    tips = [("", "@name"), ("MI", "@x{0.00000}"), ("gain", "@y{0.00000}")]
+    tips = [("", "@name"), ("mutual information", "@x{0.00000}"), ("gain", "@y{0.00000}")]
     fig.add_tools(HoverTool(renderers=dot_renderers, tooltips=tips))
     add_legend(fig, legend_items)
 
 
 def shares(lines: pd.DataFrame, orders: Sequence[int], label: str, chosen: tuple[int, float] | None, *,
            dark: bool = False) -> dict[str, Picture]:  # fmt: skip
-    """Return the pictures of SHARES.
+    """Return the pictures of SHARES, with a line for each of the orders.
 
-    lines: a study's summary, maybe empty. orders: a line each. chosen: order and share of the verdict.
+    lines: a study's summary, maybe empty; label: the family's; chosen: order and share of the verdict; dark: whether
+    the ground is dark.
     """
     colours = tuple(family_shades(label, len(orders), dark))
     pictures = {}
@@ -382,7 +384,7 @@ def shares(lines: pd.DataFrame, orders: Sequence[int], label: str, chosen: tuple
         y = log_range(line_bounds[line_bounds > 0]) if is_log else padded([line_bounds], 0.08, 0.12)
         pictures[name] = Picture(
             draw=partial(_draw_shares, colours=colours, orders=tuple(orders), is_log=is_log),
-            x=(0.0, 1.07), y=y, labels=("share of tuples kept", axis_label),
+            x=(0.0, 1.07), y=y, labels=("share kept", axis_label),
             data={"lines": order_lines, "chosen": {"x": [x for x, _ in ring], "y": [y for _, y in ring]}},
             parts={"ticks": {"ticks": power_ticks(*y)}} if is_log else {},
             axes={"y_axis_type": "log"} if is_log else {}, key=(tuple(orders), colours, dark),
@@ -391,7 +393,7 @@ def shares(lines: pd.DataFrame, orders: Sequence[int], label: str, chosen: tuple
 
 
 def _line(order_rows: pd.DataFrame, name: str) -> Data:
-    """Return a figure (log_loss, parameters, ...) of one order against the share kept, with its error bars."""
+    """Return the figure `name` (log_loss, parameters, ...) of an order's rows by the share kept, with error bars."""
     if not len(order_rows):
         return {column: np.empty(0) for column in ("x", "y", "low", "high")} | {"words": []}
     y = order_rows[name].to_numpy(float)
@@ -405,7 +407,7 @@ def _line(order_rows: pd.DataFrame, name: str) -> Data:
 def _draw_shares(plot: Plot, colours: Sequence[str], orders: Sequence[int], is_log: bool) -> None:
     fig, legend_items, renderers = plot.figure, [], []
     fig.min_height = 120
-    fig.xaxis[0].update(ticker=FixedTicker(ticks=[0, 0.25, 0.5, 0.75, 1]), formatter=NumeralTickFormatter(format="0%"))
+    fig.xaxis[0].update(ticker=FixedTicker(ticks=[0, 0.25, 0.5, 0.75, 1]), formatter=NumeralTickFormatter(format="0 %"))
     if is_log:
         plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
     for order, colour, marker, source in zip(orders, colours, MARKERS, plot["lines"], strict=False):
@@ -414,5 +416,5 @@ def _draw_shares(plot: Plot, colours: Sequence[str], orders: Sequence[int], is_l
         renderers.append(fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker))
         legend_items.append((f"n = {order}", [line, renderers[-1]]))
     fig.scatter("x", "y", source=plot["chosen"], size=19, fill_color=None, line_color=colours[-1], line_width=3)
-    fig.add_tools(HoverTool(renderers=renderers, tooltips=[("kept", "@x{0%}"), (fig.yaxis[0].axis_label, "@words")]))
+    fig.add_tools(HoverTool(renderers=renderers, tooltips=[("kept", "@x{0 %}"), (fig.yaxis[0].axis_label, "@words")]))
     add_legend(fig, legend_items)

@@ -61,7 +61,7 @@ def still(figures: Sequence[Any], words: str = "", *, width: int = 900) -> bytes
 
 
 def still_svg(figure: Any, label: str, *, width: int = 520, height: int = 320) -> str:
-    """Return a figure as an SVG element, `label` being what it is for who hears it."""
+    """Return a figure as an SVG element, width x height px; label: its description for screen readers."""
     pen = SvgPen()
     FigureDrawing(figure, pen, (0.0, 0.0, float(width), float(height))).draw()
     return (
@@ -84,7 +84,7 @@ def _wrapped(text: str, width: float, size: int) -> list[str]:
 
 
 def _paint(colour: Any, alpha: Any = 1.0) -> Any:
-    """Return a colour of Bokeh's as pens take it."""
+    """Return Bokeh's colour with opacity alpha as pens take it: (red, green, blue, opacity), up to 255, or None."""
     if colour is None or (isinstance(colour, float) and math.isnan(colour)):
         return None
     if isinstance(colour, tuple):
@@ -261,7 +261,7 @@ class FigureDrawing:
             self.ink.pixels(Image.fromarray(pixels[::-1].copy(), "RGBA"), (x0, y0, x1, y1))
 
     def _annotation(self, mark: Any) -> None:
-        """Draw a span, a box or a label."""
+        """Draw the mark: a span, a box or a label."""
         figure_width, figure_height = self._size
         if isinstance(mark, Span):
             if mark.location is None:
@@ -298,7 +298,7 @@ class FigureDrawing:
     # ---- legends -----------------------------------------------------------------------------------------------------
 
     def _legend_lines(self, legend: Any, max_width: float) -> list[list[tuple[str, Any]]]:
-        """Return the items of a legend line by line, as many in a line as fit: text and renderers of each."""
+        """Return the items of a legend, text and renderers, line by line: as many in a line as fit max_width px."""
         item_lines: list[list[tuple[str, Any]]] = [[]]
         x = self.pen.width(_words(legend.title), 13) + 12 if legend.title else 0.0
         for item in legend.items:
@@ -313,7 +313,7 @@ class FigureDrawing:
         return item_lines
 
     def _legend(self, title: str, item_renderers: Sequence[tuple[str, Any]], x: float, y: float) -> None:
-        """Draw a line of a legend at (x, y): the title, then a sample and a text for each item."""
+        """Draw a line of a legend at (x, y): the title, then a sample and a text for each item (text, renderer)."""
         if title:
             self.pen.text(x, y + 10, title, 13, INK, "lm")
             x += self.pen.width(title, 13) + 12
@@ -352,7 +352,7 @@ def _span(bokeh_range: Any) -> tuple[float, float]:
 
 
 def _share(values: Any, span: tuple[float, float], log: bool) -> NDArray[np.float64]:
-    """Return the positions of values on an axis, from 0 to 1."""
+    """Return the positions of values on an axis over `span`, from 0 to 1; log: whether it is logarithmic."""
     positions, (low, high) = np.asarray(values, dtype=float), span
     if log:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -362,7 +362,10 @@ def _share(values: Any, span: tuple[float, float], log: bool) -> NDArray[np.floa
 
 
 def _ticks(axis: Any, span: tuple[float, float], log: bool, n_ticks: int) -> Ticks:
-    """Return positions and texts of an axis's visible ticks; n_ticks: about how many, if the axis leaves it open."""
+    """Return positions and texts of the ticks on an axis over `span`; log: whether it is logarithmic.
+
+    n_ticks: about how many, if the axis leaves it open.
+    """
     start, end = min(span), max(span)
     fixed = getattr(axis.ticker, "ticks", None)
     tick_places = (

@@ -85,7 +85,7 @@ def test_what_was_tried_otherwise_stands_beside_the_figure_of_its_method():
     )
 
 
-def test_a_name_that_is_not_there():
+def test_unknown_name_raises():
     with pytest.raises(RecipeError, match=r"no item is called 'dlr-t9'; expected alr-t2, .*did you mean 'dlr-t"):
         chosen_items(["dlr-t9"])
 

@@ -88,7 +88,7 @@ def is_not_given_back(explorer: Explorer) -> None:
     assert not explorer.says("^Bandwidths by hand")
     explorer.slider.first.focus()
     explorer.page.keyboard.press("ArrowRight")
-    explorer.wait_says(f"^step 3 of {last}$")
+    explorer.wait_says(f"^iteration 3 of {last}$")
 
 
 @slow

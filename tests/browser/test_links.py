@@ -77,7 +77,7 @@ def test_the_first_screen_has_the_shortest_address(explorer: Explorer):
 
 # What each page says and no other does.
 SEEN = {
-    "Convergence": "^Question$|training loss above the lowest",
+    "Convergence": "^Question$|loss above the lowest",
     "Which order?": "a verdict needs two|Press Run: orders [0-9]",
     "Bias and variance": "^Learning curve$",
     "Compare": "^History$",
@@ -146,7 +146,7 @@ def test_back_undoes_the_choice_of_question_order_example_and_data_and_small_set
     places.append(("Where to start?", 1, "wine", 4))
     at(*places[3])
     runs = explorer.asked()["run"]
-    explorer.button("no finite optimum").click()
+    explorer.button("perfect fit").click()
     places.append(("ALR or LR?", 2, "tic-tac-toe", 2))
     at(*places[4])
     explorer.choose("alpha", "0.1")

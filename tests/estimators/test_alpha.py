@@ -106,7 +106,7 @@ def test_one_fold_of_many_rows_judges_unless_nearly_all_are_of_one_class(monkeyp
         assert one == pytest.approx(folds * half)
 
 
-def test_a_loss_without_probabilities_is_refused_with_what_goes():
+def test_loss_without_probabilities_raises_with_alternatives():
     data = load_demo("xor", 100)
     with pytest.raises(RecipeError, match=r'objective="hinge" has no probabilities; expected objective="nll"'):
         LRClassifier(order=1, alpha="cv", objective="hinge").fit(data.X, data.y)
@@ -162,7 +162,7 @@ def test_folds_share_the_memory_they_take_together(monkeypatch):
         LRClassifier(order=1, alpha="cv", max_memory=3000).fit(data.X, data.y)
 
 
-def test_it_goes_through_recipes_and_copies():
+def test_parameters_survive_recipes_and_copies():
     recipe = Recipe("alr", order=2, alpha="cv")
     assert Recipe.from_json(recipe.to_json()) == recipe
     assert recipe.name == "alr n=2 from zero, L2 penalty by CV on w, TRON"

@@ -197,7 +197,7 @@ def test_it_is_never_worse_than_the_class_shares_beyond_a_standard_error(name):
     assert worse.mean() < worse.std() / np.sqrt(len(worse)) + 2e-3 * np.concatenate(center).mean()
 
 
-def test_what_is_fitted_to_rows_encoded_before_is_the_model_of_fit():
+def test_fit_prepared_equals_fit():
     """Studies share rows among recipes; the order that is chosen has its own cuts."""
     X, _ = planted(300)
     X[["u", "v"]] = np.random.default_rng(5).normal(size=(300, 2))
@@ -219,7 +219,7 @@ def test_a_constant_column_is_in_no_explanation():
     assert not any("same" in name for name in parts.index.unique("tuple"))  # it is in no tuple
 
 
-def test_fit_says_what_it_takes():
+def test_fit_error_names_accepted_input():
     data = alrviz.load_demo("led", 300)
     frame = data.frame
     for table, target, words in [
@@ -257,7 +257,7 @@ def test_of_a_table_read_in_batches_some_rows_choose_and_all_are_learned_from(tm
     assert "the order is as given" in given.chosen_
 
 
-def test_what_was_chosen_is_always_said_and_kept_in_files(tmp_path):
+def test_choices_are_reported_and_saved_in_model_files(tmp_path):
     data = alrviz.load_demo("led", 300)
     for model, words in [
         (AutoClassifier(order=1), "alpha="),

@@ -125,7 +125,7 @@ def test_a_pickle_predicts_alike_and_holds_no_more_than_the_rows():
     assert len(before) < 2000 * 120
 
 
-def test_what_cannot_be_fitted_is_said():
+def test_unfittable_settings_raise():
     with pytest.raises(TableError, match="no column has a feature"):
         DLRClassifier().fit(pd.DataFrame({"a": [1.0, 1.0, 1.0]}), [0, 1, 0])
     with pytest.raises(RecipeError, match="did you mean 'validation'"):

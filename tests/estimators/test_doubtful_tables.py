@@ -66,7 +66,7 @@ def test_usual_or_explicit_settings_do_not_warn(X, settings, weights):
         NaiveBayesClassifier(**settings).fit(X, Y, weights)
 
 
-def test_text_where_training_had_numbers_is_read_as_numbers_and_said():
+def test_text_in_numeric_columns_is_parsed_with_a_note():
     X = pd.DataFrame({"size": NUMBERS[:, 0]})
     model = NaiveBayesClassifier().fit(X, Y)
     with pytest.warns(ReadingWarning, match="'size' holds text"):

@@ -65,7 +65,7 @@ def test_a_table_read_in_batches_is_fitted_as_by_a_run_or_refused(name, data, st
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_what_is_estimated_is_no_less_than_what_is_fitted(name, data):
+def test_estimate_is_an_upper_bound_of_the_fit(name, data):
     run = Run(data, short(name))
     assert [*run.steps()]
     if FAMILIES[name].chooses_tuples(run.recipe.params):

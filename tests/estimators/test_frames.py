@@ -88,7 +88,7 @@ def test_a_row_is_explained_by_its_pure_effects(name, table):
     effects = alrviz.interactions(model, alrviz.Dataset.from_arrays(X, y))
     for k in (0, 7, 17):  # 17: without a number
         row = effects.row(X.iloc[[k]])
-        odds = (parts[row.of] - parts[row.against]).loc[k]
+        odds = (parts[row.label] - parts[row.other_label]).loc[k]
         assert odds["intercept"] == pytest.approx(row.intercept, abs=1e-9)
         np.testing.assert_allclose(odds[row.frame.index], row.frame["log_odds"], rtol=0, atol=1e-9)
         assert len(odds) == 1 + len(row.frame)
@@ -151,7 +151,7 @@ def test_hostile_names_stay_text():
     assert frame.index[0] == ("=1+1 && a & b", "<script> & x")
 
 
-def test_nothing_to_read_before_fit():
+def test_unfitted_classifier_has_no_attributes():
     X, _ = drawn(10)
     for ask in ("predict", "predict_proba", "decision_function", "explain"):
         with pytest.raises(NotFittedError):

@@ -190,7 +190,7 @@ def test_skipped_missing_values_add_nothing():
     assert "missing" not in frame.index
 
 
-def test_separated_rows_are_told():
+def test_separation_warns():
     X, y = load_demo("tic-tac-toe").X, load_demo("tic-tac-toe").y
     with pytest.warns(match="no finite optimum exists.*; set alpha above 0"):
         model = LRClassifier(order=3, alpha=0).fit(X, y)

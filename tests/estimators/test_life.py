@@ -110,7 +110,7 @@ def test_a_pickle_of_another_format_is_refused(monkeypatch, fitted):
 
 
 @each_model
-def test_nothing_of_the_run_is_kept(model):
+def test_classifier_drops_the_run(model):
     before = threading.active_count()
     X, y = drawn(500)
     model = clone(model).fit(X, y)
@@ -246,11 +246,11 @@ def test_defaults_do_not_warn(model, name):
 )
 @pytest.mark.parametrize("name", ["iris", "wine", "breast-cancer", "led", "tic-tac-toe"])
 @pytest.mark.parametrize("model", [LRClassifier(), ALRClassifier(), WANBIACClassifier()], ids=str)
-def test_defaults_of_what_is_fitted_do_not_warn(model, name):
+def test_default_fits_do_not_warn(model, name):
     test_defaults_do_not_warn(model, name)
 
 
-def test_columns_that_no_cut_divides_are_warned_of_and_what_to_do_is_said():
+def test_columns_without_cuts_warn_with_advice():
     a, b = np.random.default_rng(0).normal(size=(2, 800))
     X, y = pd.DataFrame({"left": a, "right": b, "same": 1.0}), a * b > 0
     told = r"no cut in 2 of 3 numeric columns: 'left', 'right'.*discretize=\"quantile\""

@@ -199,7 +199,7 @@ def test_the_file_says_where_it_comes_from(tmp_path):
         np.testing.assert_array_equal(cells[[f"{name}_{k}" for k in range(10)]], frame[name])
 
 
-def test_a_place_that_no_file_can_have_is_told(tmp_path):
+def test_unwritable_path_raises(tmp_path):
     model = NaiveBayesClassifier().fit(*drawn(40))
     with pytest.raises(ModelFileError, match=r"no folder '.*nowhere' to write 'm\.zip' to; create it first"):
         save_model(model, tmp_path / "nowhere" / "m.zip")
@@ -209,7 +209,7 @@ def test_a_place_that_no_file_can_have_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("family", ["rf", "svm"])
-def test_a_model_of_others_names_joblib(family):
+def test_foreign_model_error_names_joblib(family):
     with pytest.raises(ModelFileError, match=r"cannot be saved.*joblib\.dump"):
         save_model(alrviz.make_estimator(alrviz.Recipe(family)).fit(*mixed(40)), io.BytesIO())
 
@@ -291,7 +291,7 @@ def test_the_modules_of_the_script_have_no_name_in_common():
     assert [name for name, count in names.items() if count > 1] == []
 
 
-def test_a_file_without_a_column_is_told_what_it_has(tmp_path, capsys):
+def test_missing_column_error_names_the_columns(tmp_path, capsys):
     X, y = drawn(40)
     file = tmp_path / "model.zip"
     file.write_bytes(file_of(NaiveBayesClassifier().fit(X, y)).getvalue())
@@ -302,7 +302,7 @@ def test_a_file_without_a_column_is_told_what_it_has(tmp_path, capsys):
     assert "'a;b'" in told
 
 
-def test_no_row_can_be_put_together_from_a_density_model():
+def test_density_model_file_reveals_no_rows():
     X, y = mixed(60)
     with zipfile.ZipFile(file_of(DLRClassifier().fit(X, y))) as zipped:
         votes = pq.read_table(pa.BufferReader(zipped.read("votes.parquet"))).to_pandas()
@@ -353,7 +353,7 @@ def test_rows_in_the_dialect_of_a_spreadsheet():
 
 
 @UNKNOWN_TABLE
-def test_a_date_stands_for_what_it_was_in_training():
+def test_dates_are_parsed_as_in_training():
     dates = pd.date_range("2024-01-01", periods=60, freq="5D").strftime("%Y-%m-%d")
     text = "day,kind,class\n" + "".join(f"{day},{'ab'[k % 2]},{'uv'[k // 30]}\n" for k, day in enumerate(dates))
     dataset = alrviz.read_table(text.encode(), **{"day month": "categorical"})
@@ -366,7 +366,7 @@ def test_a_date_stands_for_what_it_was_in_training():
 
 
 @UNKNOWN_TABLE
-def test_rows_that_do_not_fit_are_told():
+def test_rows_that_do_not_fit_the_spec_are_reported():
     model = NaiveBayesClassifier().fit(*mixed(40))
     with pytest.raises(TableError, match=r"no column 'number'.*did you mean 'numbr'"):
         predict_table(model, b"numbr,count,text,size,flag\n1,1,a,small,True\n")

@@ -235,7 +235,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(good, monkeypatch):
         load_model(bomb, max_memory=10_000_000)
 
 
-def test_a_bomb_that_memory_would_hold_is_refused_by_its_packing(good, monkeypatch):
+def test_zip_bomb_within_memory_is_refused_by_its_ratio(good, monkeypatch):
     bomb = rewritten(good, **{"cells.parquet": b"PAR1" + b"\0" * 50_000_000})
     monkeypatch.setattr(zipfile.ZipFile, "open", lambda *_: pytest.fail("it was read"))
     with pytest.raises(ModelFileError, match="times its size, which no model's table does; nothing was unpacked"):
@@ -267,7 +267,7 @@ def test_no_more_is_unpacked_than_the_zip_states(good, monkeypatch):
     "column",
     [pa.array([[0] * 3_000_000]), pa.array(["x" * 1_000_000] * 100).dictionary_encode(), pa.array(["x"])],
 )
-def test_what_parquet_packs_too_well_is_refused(good, monkeypatch, column):
+def test_highly_compressed_parquet_is_refused(good, monkeypatch, column):
     out = io.BytesIO()
     pq.write_table(pa.table({"members": column}), out, compression="zstd")
     assert len(out.getvalue()) < 100_000

@@ -236,7 +236,7 @@ def test_numbers_at_a_cut_lie_on_its_side_whatever_their_digits(dialect):
         agrees(predicted(dialect, sql_of(model, dialect), new), model, new)
 
 
-def test_what_a_database_holds_otherwise_than_the_table_did(dialect):
+def test_database_types_that_differ_from_the_table(dialect):
     text = "a,b,class\n" + "".join(f"{k % 9},{'Red' if k % 2 else 'blue'},{k % 9 > k % 5}\n" for k in range(90))
     dataset = alrviz.read_table(text.encode())
     model = LRClassifier(order=2, **SHORT)
@@ -328,7 +328,7 @@ def test_names_of_tables_are_ones_own_and_two_models_live_side_by_side():
         (NaiveBayesClassifier(), "postgres", {"name": "é" * 26}, "too long a name; postgres keeps 63 bytes"),
     ],
 )
-def test_what_cannot_be_said_in_sql_is_refused(model, dialect, about, complaint, tmp_path):
+def test_models_without_sql_raise(model, dialect, about, complaint, tmp_path):
     fitted = quietly_fitted(model, *drawn(60))
     with pytest.raises(ModelFileError, match=complaint):
         save_sql(fitted, tmp_path / "model.sql", dialect, **about)

@@ -131,7 +131,7 @@ def test_selective_kdb_leaves_noise_out():
 
 @short
 @pytest.mark.parametrize("model", NETWORKS, ids=str)
-def test_what_it_explains_sums_to_its_scores(model):
+def test_explanations_sum_to_the_scores(model):
     X, y = mixed()
     model.fit(X, y)
     parts = model.explain(X[:7])
@@ -187,7 +187,7 @@ def test_elr_of_given_parents():
         ELRClassifier(structure={"size": 3}).fit(X, y)
 
 
-def test_elr_says_what_would_help():
+def test_elr_warning_gives_advice():
     X, y = drawn()
     with pytest.warns(match="max_iter=2 steps were taken and F was still falling; raise max_iter$"):
         model = ELRClassifier(cross_tuning=False, max_iter=2).fit(X, y)
@@ -285,7 +285,7 @@ def test_a_recipe_there_and_back(recipe):
     assert Recipe.from_json(recipe.to_json()) == recipe
 
 
-def test_what_has_no_steps_is_no_run():
+def test_family_without_steps_raises_for_a_run():
     dataset = alrviz.load_demo("tic-tac-toe", 100)
     for family in ("tan", "kdb", "ande", "rf", "svm"):
         with pytest.raises(

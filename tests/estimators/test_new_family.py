@@ -86,7 +86,7 @@ def test_its_docstring_describes_parameters_of_its_own_and_shared_ones():
     assert "alpha" not in text
 
 
-def test_what_would_leave_its_own_make_out_is_refused(tmp_path):
+def test_overridden_make_without_make_stream_raises(tmp_path):
     data, recipe = load_demo("led", 300), Recipe("tempered", order=1)
     data.frame.to_csv(tmp_path / "led.csv", index=False)
     table = alrviz.open_table(tmp_path / "led.csv", data.target, cache=tmp_path / "codes")

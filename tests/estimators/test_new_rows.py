@@ -374,7 +374,7 @@ def test_decimal_objects_have_no_marks_of_texts():
     np.testing.assert_array_equal(read_new_rows({"size": sizes}, dataset.spec).X["size"], [1.234, 1107.5, 1000.5])
 
 
-def test_what_cannot_be_read_is_weighed_over_all_rows_and_files(tmp_path, monkeypatch, script):
+def test_unreadable_share_counts_all_rows_and_files(tmp_path, monkeypatch, script):
     dataset = read_table(EUROPEAN.encode(), "class")
     _, loaded = saved(NaiveBayesClassifier(), dataset, tmp_path / "model.zip")
     good, bad, none = "size\n1.107,5\n2.215,5\n", "size\nlarge\nsmall\n", "size\nlarge\nNA\nsmall\n"
@@ -468,7 +468,7 @@ def test_names_with_a_quote_that_is_not_closed_are_told_by_the_script(tmp_path, 
     assert "score: no column 'size'" in capsys.readouterr().err
 
 
-def test_what_does_not_fit_is_missing_and_counted():
+def test_unparseable_values_are_missing_and_counted():
     table = columns_of(
         ("When", ["31/01/2020", "01/02/2020", "12/11/2019"]), ("Cost", ["$5", "$7.5", "$1,000"]),
         ("Size", ["1", "2", "3.5", "9"]), ("Colour", ["Red", "Blue"]),
@@ -537,7 +537,7 @@ def test_of_a_table_with_types_files_of_text_are_read_by_their_names(source):
         predict_table(loaded, b"a,b\n1,2\n")
 
 
-def test_rows_laid_out_in_another_way_are_found_and_told(tmp_path):
+def test_rows_with_another_layout_are_detected_and_reported(tmp_path):
     dataset = read_table(columns_of(("a", ["1,5", "2,25"]), ("b", ["x", "y"]), delimiter=";").of(range(ROWS)))
     model, _ = saved(NaiveBayesClassifier(), dataset)
     with pytest.warns(ReadingWarning, match=r"laid out in another way .*delimiter ',', not ';'"):
@@ -598,7 +598,7 @@ def test_the_command_reads_as_the_table_was_read_and_says_where_a_model_does_not
     assert "does not say how its table was read" in capsys.readouterr().err
 
 
-def test_a_file_of_before_that_says_nothing_of_its_table_is_read_as_ever():
+def test_model_file_without_a_spec_is_loaded():
     dataset = read_table(columns_of(("a", ["1", "2", "3.5"]), ("b", ["x", "y"])).of(range(ROWS)))
     model, _ = saved(NaiveBayesClassifier(), dataset, file := io.BytesIO())
 
@@ -663,7 +663,7 @@ def test_dates_whose_order_is_clear_are_read_whatever_form_the_table_had(text, t
 @pytest.mark.parametrize(
     ("text", "first", "flag"), [("%d/%m/%Y", True, "--day-first"), ("%m-%d-%Y", False, "--month-first")]
 )
-def test_where_no_table_tells_the_order_of_dates_it_is_said(text, first, flag, typed, tmp_path, capsys, script):
+def test_ambiguous_date_order_is_reported(text, first, flag, typed, tmp_path, capsys, script):
     dataset = read_table(TYPED[typed])
     model, _ = saved(NaiveBayesClassifier(), dataset, tmp_path / "model.zip")
     days = [pd.Timestamp(day).strftime(text) for day in DAYS]
@@ -715,7 +715,7 @@ def changed(file, change):
 
 
 @pytest.mark.filterwarnings("ignore::alrviz.errors.ReadingWarning")
-def test_a_decimal_mark_that_is_said_leaves_no_mark_between_thousands_that_is_the_same():
+def test_decimal_mark_excludes_the_same_thousands_mark():
     german = [f"{1000 + 37 * k:,}".replace(",", ".") + f",{k % 10}4" for k in range(ROWS)]
     table = columns_of(("size", german), delimiter=";")
     dataset = read_table(table.of(range(ROWS)), table.target, **table.options)

@@ -98,7 +98,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("wrong", "complaint"), WRONG)
-def test_a_wrong_value_is_told_at_fit(wrong, complaint):
+def test_invalid_value_raises_at_fit(wrong, complaint):
     model = LRClassifier(**wrong)
     with pytest.raises(RecipeError, match=complaint.replace("?", r"\?")):
         model.fit(*drawn())
@@ -126,7 +126,7 @@ NO_TABLE = [
 
 
 @pytest.mark.parametrize(("arguments", "error", "complaint"), NO_TABLE)
-def test_what_is_no_table_to_learn_from(arguments, error, complaint):
+def test_unlearnable_table_raises(arguments, error, complaint):
     with pytest.raises(error, match=complaint):
         AnJEClassifier(order=1).fit(*arguments)
 
@@ -169,7 +169,7 @@ def test_random_state_is_the_seed_of_what_is_drawn():
 
 
 @pytest.mark.parametrize("random_state", [-1, 2**32, "7", 1.5])
-def test_what_is_no_random_state(random_state):
+def test_invalid_random_state_raises(random_state):
     with pytest.raises(ValueError, match=r"random_state=.* is out of range|cannot be used to seed"):
         ALRClassifier(start="random", random_state=random_state).to_recipe()
 

@@ -95,12 +95,12 @@ def test_columns_become_numbers():
     assert numbers[0, 0] == pytest.approx(0.0), "a gap is the mean"
 
 
-def test_a_name_that_is_not_there():
+def test_unknown_name_raises():
     with pytest.raises(RecipeError, match=r"no peer is called 'svm-rfb'; expected one of tan, .*mean 'svm-rbf'"):
         make_peer("svm-rfb")
 
 
-def test_every_peer_says_what_it_is():
+def test_every_peer_has_a_note():
     for name, peer in PEERS.items():
         assert peer.name == name
         assert peer.label

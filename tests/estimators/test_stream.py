@@ -58,14 +58,14 @@ def test_it_is_watched_ended_cloned_and_pickled_like_any_other(stream):
     assert not hasattr(model, "spec_")
 
 
-def test_what_is_chosen_by_rows_is_chosen_by_those_of_the_stream(stream):
+def test_choices_use_the_rows_of_the_stream(stream):
     model = alrviz.ALRClassifier(order="auto", max_iter=1).fit(stream)
     run = alrviz.Run(stream, model.to_recipe(holdout=0.0))
     next(run.steps())
     assert model.cells_.order == run.recipe.params["order"]
 
 
-def test_what_does_not_go_with_it_is_said(stream):
+def test_incompatible_parameters_raise(stream):
     X, y = stream.sample.X, stream.sample.y
     model = alrviz.ALRClassifier(order=1, max_iter=1)
     with pytest.raises(ValueError, match=r"^y .* read in batches, which has its class"):

@@ -103,7 +103,7 @@ def test_verbose_tells_the_steps_in_one_line_and_silence_is_the_default(capsys):
     assert "log loss" in last
 
 
-def test_what_an_order_is_chosen_by_is_told_at_a_terminal_alone(capsys, monkeypatch):
+def test_trials_are_shown_only_in_a_terminal(capsys, monkeypatch):
     X, y = drawn()
     monkeypatch.setattr("alrviz.estimators.recipes.PROGRESS_DELAY_SECONDS", 0.0)
     monkeypatch.setattr("alrviz.estimators.recipes.tqdm", partial(tqdm, mininterval=0.0))
@@ -198,7 +198,7 @@ def test_importances_of_networks_and_densities_are_those_of_what_they_explain():
     np.testing.assert_allclose(dense.feature_importances_, by_hand / by_hand.sum(), rtol=1e-3)
 
 
-def test_what_explains_any_model_may_ask_with_an_array_in_place_of_the_frame():
+def test_predict_accepts_an_array_in_place_of_the_frame():
     X, y = drawn()
     X = pd.concat([X, pd.Series(np.arange(len(X)) % 7 / 2.0, name="number")], axis=1)
     model = NaiveBayesClassifier().fit(X, y)

@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 from alrviz import load_model
+from alrviz.estimators.peers import known_peers
+from alrviz.explorer.pages.boundaries.texts import accuracy_headline
 from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.widgets.export_model import EXPORTABLE_FAMILIES
 from tests.explorer.maps import SMALL, open_page, said, settled, until
+from tests.headlines import check_headline
 
 
 def test_a_table_that_comes_behind_another_page_is_fitted_when_the_maps_are_seen(page):
@@ -27,7 +30,7 @@ def test_a_table_that_comes_behind_another_page_is_fitted_when_the_maps_are_seen
     ("link", "words"),
     [
         ("&data=mixed-types&rows=300&model=alr_o1&axes=2-0&others=near", "alr n=1"),
-        ("&data=mixed-types&rows=300&peer=truth", "Bayes-optimal"),
+        ("&data=mixed-types&rows=300&peer=truth", "best possible"),
         ("&data=iris&peer=svm-rbf&others=row&at=7", "SVM (RBF)"),
         ("&data=iris&peer=kdb", "KDB"),
         ("&data=four-gaussians&rows=200&model=dlr", "dlr silverman"),
@@ -75,7 +78,7 @@ def test_a_tab_stops_what_the_other_ran(page):
     assert page.tab.recipe.family == "alr"
     page.session.tab = ""
     until(page, lambda: settled(page))
-    assert "dlr" in said(page)
+    assert "DLR" in said(page)
 
 
 def test_a_tab_that_comes_back_is_the_one_that_was_left(page):
@@ -161,3 +164,11 @@ def test_a_stranger_does_not_find_the_run(shared):
 def test_what_one_looks_at_can_be_read():
     assert "<math" in about_html("boundaries")
     assert "$" not in about_html("boundaries")
+
+
+@pytest.mark.parametrize("peer", [peer.label for peer in known_peers().values()])
+@pytest.mark.parametrize("model", ["DLR", "hsalr", "averaged 2-dependence"])
+def test_headlines_are_short_with_every_peer(model, peer):
+    headline = accuracy_headline(model, 0.092, 36_000, peer, 0.553)
+    check_headline(headline)
+    assert all(part in headline.headline for part in ("90.8 %", "36,000", "44.7 %"))

@@ -39,7 +39,7 @@ MEASURED = [
 def test_a_fit_takes_about_as_long_as_is_said(name, order, nested, rows, tuples, cells, ms, took, monkeypatch):
     recipe = Recipe("lr", order=order, **({"alpha": "cv"} if nested else {}))
     monkeypatch.setattr(cost, "calibrate", lambda one_pass, n_classes, n_jobs: one_pass)
-    iteration = cost._iteration(Estimate(Cost(0, 0, ms / 1000, 1), cells, 2**40), 2, 1)
+    iteration = cost._iteration_cost(Estimate(Cost(0, 0, ms / 1000, 1), cells, 2**40), 2, 1)
     said = fit_cost(iteration, recipe, np.array([rows // 2, rows - rows // 2]), tuples).seconds
     assert took / 1.6 < said < 1.6 * took, f"{name}: {said:.2f} s said, {took} s taken"
 

@@ -40,7 +40,7 @@ def test_the_metric_is_that_of_the_formula(alpha, size):
     assert (least > sums).any() == (size == 30.0)  # both sides of the floor have been seen
 
 
-def test_what_a_metric_never_falls_below_is_worked_out_once(monkeypatch):
+def test_lower_bound_of_the_metric_is_cached(monkeypatch):
     asked, worked_out = [], parameterisation.curvature_at_shares
     monkeypatch.setattr(parameterisation, "curvature_at_shares", lambda of: asked.append(of) or worked_out(of))
     run = drain(run_of(table(), "lr", scale="diagonal-adaptive", max_iter=4, tol=0.0))
@@ -93,7 +93,7 @@ def test_every_step_descends_and_costs_half_a_pass_more(solver, alpha):
     np.testing.assert_allclose(run.model_at(60)[1].phi, run.model.phi, rtol=1e-6)
 
 
-def test_it_ends_where_lr_ends():
+def test_fit_ends_at_the_optimum_of_lr():
     encoded = table(weights="fractions")
     ends = [
         drain(run_of(encoded, "lr", order=2, alpha=1.0, start=start, tol=1e-14, max_iter=3000, **scale)).trace[-1]

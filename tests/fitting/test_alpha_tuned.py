@@ -13,6 +13,7 @@ from alrviz.data.splits import FOLDS
 from alrviz.errors import RecipeError
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.solvers import alpha_tuned, choose_alpha
+from alrviz.stop import NEVER
 
 
 def tuning(data, **recipe):
@@ -71,7 +72,7 @@ def test_slopes_lead_down_where_alphas_are_small(monkeypatch):
 
 
 @pytest.mark.parametrize("family", ["lr", "alr", "hlr", "halr"])
-def test_it_comes_near_the_best_of_a_grid_on_the_same_folds(family):
+def test_descent_is_close_to_the_best_of_a_grid(family):
     X, y = planted(600)
     data = alrviz.Dataset.from_arrays(X, y)
     run, _, folds = tuning(data, family=family, order=2)
@@ -84,7 +85,7 @@ def test_it_comes_near_the_best_of_a_grid_on_the_same_folds(family):
     assert choose_alpha.evaluate_alphas(folds, each).loss < 1.01 * best
 
 
-def test_alphas_move_in_the_trace_and_are_the_recipe_s_then(tmp_path):
+def test_chosen_alphas_are_in_the_trace_and_the_recipe(tmp_path):
     X, y = planted(500)
     data = alrviz.Dataset.from_arrays(X, y)
     run = alrviz.Run(data, alrviz.Recipe("hlr", order=2, alpha="auto"))
@@ -115,7 +116,7 @@ def test_alphas_move_in_the_trace_and_are_the_recipe_s_then(tmp_path):
     np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
 
 
-def test_it_ends_where_it_is_stopped_and_takes_one_fold_of_many_rows(monkeypatch):
+def test_search_ends_at_a_stop_and_uses_one_fold_of_many_rows(monkeypatch):
     X, y = planted(500)
     monkeypatch.setattr("alrviz.data.splits.SINGLE_FOLD_ROWS", 400)
     monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 400)
@@ -151,7 +152,7 @@ def test_the_last_trial_of_an_order_is_followed_closer_where_rows_are_many(monke
     assert abs(last.loss - exact) < 0.01 * abs(before.loss - exact)
 
 
-def test_one_fold_finds_the_way_and_all_take_the_last_steps(monkeypatch):
+def test_coarse_search_uses_one_fold_then_all(monkeypatch):
     X, y = planted(500)
     data = alrviz.Dataset.from_arrays(X, y)
     whole = tuning(data, family="hlr", order=2)[1]
@@ -170,10 +171,45 @@ def test_one_fold_finds_the_way_and_all_take_the_last_steps(monkeypatch):
     goal = replace(last, rows=np.zeros(500))
     hopeless = replace(solver, strategy=replace(solver.strategy, goal=goal))
     assert {len(trial.rows) for trial in hopeless.trials()} == {few}
+    # its fits are not finished, and its search ends after the first alphas that lose less
+    hopeless = replace(hopeless, strategy=replace(hopeless.strategy, close=True))
+    losses = [trial.loss for trial in hopeless.trials()]
+    assert [*losses[2:]] == sorted(losses[2:], reverse=True)
+    assert losses[-1] < min(losses[:-1])
     # and the center's model, where nothing can be told, is judged by all
     noise = alrviz.Dataset.from_arrays(X, np.random.default_rng(0).permutation(y))
     *_, center = tuning(noise, family="hlr", order=2, center="shares")[1].trials()
     assert (center.folds, len(center.rows), center.alpha) == (FOLDS, 500, pytest.approx((1e5, 1e5)))
+
+
+@pytest.mark.parametrize("recipe", [{}, {"keep": 3}, {"discretize": "smooth"}, {"family": "halr"}])
+def test_a_fold_starts_from_the_weights_of_another(monkeypatch, recipe):
+    monkeypatch.setattr("alrviz.fitting.families.alpha_folds.MAX_GRAM_ROWS", 0)  # passes over cells
+    data = alrviz.load_demo("balance-scale", 300)
+    _, _, (first, second, _) = tuning(data, **{"family": "hlr", "order": 2, **recipe})
+    alpha = np.array([1.0, 3.0])
+    first.evaluate(alpha, NEVER)
+    (w,) = first.final_weights.values()
+    np.testing.assert_allclose(first.objective.weights_near(first.objective.model(w)), w, atol=1e-9)
+    models = [first.objective.model(w), second.objective.model(second.objective.weights_near(first.objective.model(w)))]
+    phi = [
+        {
+            (*model.space.members[t], *codes): row
+            for t, codes, row in zip(
+                model.space.tuple_of(model.seen_cells).tolist(), model.space.codes_of(model.seen_cells).tolist(),
+                model.phi, strict=True,
+            )
+        }
+        for model in models
+    ]  # fmt: skip
+    assert len(phi[0].keys() & phi[1].keys()) > 20
+    if recipe.get("discretize") != "smooth":  # cells that the other lacks are 0, and lead to those beside them
+        for cell, row in phi[1].items():
+            np.testing.assert_allclose(row, phi[0].get(cell, np.zeros(3)), atol=1e-9)
+    cold = second.evaluate(alpha, NEVER)[1]
+    second.final_weights.clear()
+    second.start_from(first, alpha)
+    assert second.evaluate(alpha, NEVER)[1] < cold
 
 
 def test_search_begins_at_the_alphas_of_the_goal():
@@ -192,7 +228,7 @@ def test_search_begins_at_the_alphas_of_the_goal():
     assert [trial.values[0] for trial in walk] == pytest.approx([1e3, 1e2, 1e1])
 
 
-def test_what_it_does_not_go_with_is_said():
+def test_unsupported_settings_raise():
     for recipe, words in [
         ({"objective": "hinge"}, "alpha='auto' .*objective='hinge'"),
         ({"bounds": (0, 1)}, r"alpha='auto' .*bounds=\(0, 1\)"),
@@ -265,7 +301,7 @@ def test_hard_tables_end_with_finite_probabilities(family, name):
     assert np.isfinite(model.alpha_).all()
 
 
-def test_what_cannot_be_searched_is_refused_before_any_fit():
+def test_unsearchable_settings_raise_before_any_fit():
     with pytest.raises(RecipeError, match=r"alpha='auto' .*solver='adagrad'"):
         alrviz.Recipe("lr", alpha="auto", solver="adagrad")
     with pytest.raises(RecipeError, match="share='all' has one weight"):

@@ -67,7 +67,7 @@ def test_a_short_fit_starts_as_a_long_one_and_is_priced_for_what_it_fills():
     assert choose(Recipe("lr", solver="lbfgs", max_iter=200).params, 100).vectors == 10
 
 
-def test_what_is_chosen_does_not_hang_on_the_number_of_steps():
+def test_choice_does_not_depend_on_max_iter():
     shape = ([50] * 10, 3, 1000)
     full = estimate_levels(*shape, Recipe("lr", order=2), max_memory=2**40)
     vector = 8 * (full.cells_seen + 1) * 3
@@ -106,7 +106,7 @@ def test_an_estimate_knows_the_solver_and_refuses_only_what_no_solver_fits():
     assert estimate_levels(*shape, recipe, max_memory=full.cost.bytes - 9 * vector).refusal
 
 
-def test_a_run_says_which_solver_it_took_and_why(monkeypatch):
+def test_run_reports_its_solver_and_the_reason(monkeypatch):
     monkeypatch.setattr(peak_module, "MAX_SNAPSHOT_BYTES", 0)  # room for snapshots is set aside as if steps were many
     encoded = table(400, (12, 12, 12), 3)
     recipe = Recipe("lr", alpha=0, max_iter=12)

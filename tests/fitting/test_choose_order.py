@@ -97,7 +97,7 @@ def test_a_threshold_and_numbers_that_tell_only_together_are_both_found():
     assert np.mean(losses[0]) > np.mean(losses[1]) + 0.1
 
 
-def test_where_mdl_cuts_nothing_it_is_not_tried_beside_smooth_levels():
+def test_mdl_without_cuts_is_not_compared_with_smooth_levels():
     rng = np.random.default_rng(1)
     X = pd.DataFrame(rng.normal(size=(300, 2)), columns=["u", "v"])
     data = alrviz.Dataset.from_arrays(X, np.where(X["u"] * X["v"] > 0, "a", "b"))
@@ -179,7 +179,7 @@ def test_a_run_and_a_classifier_choose_the_same(params):
     np.testing.assert_array_equal(run.model.phi, model.phi_)
 
 
-def test_an_order_that_one_fold_gives_up_is_told_beside_the_losses_of_its_rows(monkeypatch):
+def test_order_rejected_by_one_fold_is_reported_with_losses_of_its_rows(monkeypatch):
     monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 400)
     run = settled(alrviz.Dataset.from_arrays(*coarse_table(600)), "hlr", order="auto", alpha="auto", holdout=0.0)
     losses_told = (
@@ -209,7 +209,7 @@ def test_rows_known_as_codes_alone_stay_as_they_are():
     assert run.recipe.params["alpha"] == pytest.approx(run.trials[-1]["alpha_1"], rel=1e9)
 
 
-def test_the_hinge_loss_is_judged_by_log_loss_and_few_rows_say_so():
+def test_hinge_loss_is_compared_by_log_loss():
     data = alrviz.load_demo("tic-tac-toe", 300)
     runs = [settled(data, "lr", order="auto", objective=objective) for objective in ("nll", "hinge")]
     assert runs[0].notes == runs[1].notes
@@ -219,7 +219,7 @@ def test_the_hinge_loss_is_judged_by_log_loss_and_few_rows_say_so():
     ]
 
 
-def test_what_is_too_much_work_or_memory_is_not_tried(monkeypatch):
+def test_orders_with_too_much_work_or_memory_are_not_tried(monkeypatch):
     data = alrviz.load_demo("tic-tac-toe")
     monkeypatch.setattr(choose_order, "MAX_PASS_SECONDS", 0.0)
     assert (
@@ -315,7 +315,7 @@ def test_rows_that_are_held_out_have_no_part():
     assert notes[0] == notes[1]
 
 
-def test_a_classifier_chooses_and_keeps_what_was_chosen(tmp_path):
+def test_classifier_stores_the_chosen_order(tmp_path):
     X, y = planted(3000)
     model = alrviz.SelectiveALRClassifier(order="auto", keep="auto").fit(X, y)
     assert model.cells_.order == 2
@@ -335,7 +335,7 @@ def test_a_classifier_chooses_and_keeps_what_was_chosen(tmp_path):
         ({"order": "all"}, "order='all' is not a number; .*or 'auto'"),
     ],
 )
-def test_what_cannot_be_is_refused(params, message):
+def test_contradicting_settings_raise(params, message):
     with pytest.raises(RecipeError, match=message):
         alrviz.Recipe("salr", **params)
 

@@ -90,7 +90,7 @@ def test_any_number_of_workers_gives_the_bits_of_one_process(client, coded):
     client.cluster.scale(3)
 
 
-def test_rows_set_apart_are_left_out_on_the_cluster_too(client, coded):
+def test_validation_rows_are_excluded_on_a_cluster(client, coded):
     found = [
         counted(coded, made(40))
         for made in (partial(local_chunks, coded, "train"), ClusterChunks(client, coded, "train").without)
@@ -268,7 +268,7 @@ def fatal(chunks, n_jobs, stop):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_what_goes_wrong_on_workers_is_said(client, coded, monkeypatch):
+def test_worker_errors_are_raised(client, coded, monkeypatch):
     chunks = ClusterChunks(client, coded, "train")
     with pytest.raises(AlrvizError, match=r"workers lack a package \(No module named 'alrviz'\)"):
         chunks.map_reduce(refused, add_arrays, 1, NEVER)
@@ -280,7 +280,7 @@ def test_what_goes_wrong_on_workers_is_said(client, coded, monkeypatch):
         ClusterChunks(client, coded, "train")
 
 
-def test_a_scheduler_that_is_gone_between_two_passes_is_said(client, coded, monkeypatch):
+def test_lost_scheduler_raises(client, coded, monkeypatch):
     chunks = ClusterChunks(client, coded, "train")
 
     def gone(*_, **__):
@@ -293,7 +293,7 @@ def test_a_scheduler_that_is_gone_between_two_passes_is_said(client, coded, monk
         ClusterChunks(client, coded, "train")
 
 
-def test_a_cluster_that_is_not_there_or_has_no_worker_is_said(coded, monkeypatch):
+def test_missing_cluster_or_worker_raises(coded, monkeypatch):
     monkeypatch.setattr(cluster_module, "TIMEOUT_SECONDS", 1.0)
     with (
         pytest.raises(AlrvizError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:1'"),

@@ -105,7 +105,7 @@ def test_slopes_where_missing_columns_are_summed_out(gaps):
         assert dot(point.gradient, step) == pytest.approx(difference, rel=1e-6, abs=1e-6)
 
 
-def test_its_tables_start_with_the_rows_that_have_their_columns():
+def test_start_tables_count_rows_with_levels_in_their_columns():
     encoded, _, objective, _ = summed_objective(0.3)
     model, k = objective.model(objective.start), 1
     both = (encoded.codes[0] < 3) & (encoded.codes[1] == 2) & (encoded.y == k)
@@ -268,7 +268,7 @@ def test_cross_tuning_takes_the_median_of_what_is_best_on_each_fold():
     assert untuned.trace[-1].passes < run.trace[-1].passes
 
 
-def test_where_training_error_first_rises_is_told():
+def test_first_rise_of_training_error_is_reported():
     _, steps = run_of(load_demo("tic-tac-toe"), cross_tuning=False, max_iter=30)
     errors = [step.extra["train_error"] for step in steps]
     rise = int(np.argmax(np.diff(errors) > 0))
@@ -276,7 +276,7 @@ def test_where_training_error_first_rises_is_told():
     assert [step.extra.get("naive_stop") for step in steps] == [None] * (rise + 1) + [rise] * (len(steps) - rise - 1)
 
 
-def test_where_no_iteration_helps_the_counted_tables_stay():
+def test_counted_tables_stay_if_no_iteration_helps():
     rng = np.random.default_rng(0)
     encoded = table(40, (4,) * 6, 2, seed=0)
     encoded.y[:] = rng.integers(0, 2, 40)
@@ -309,7 +309,7 @@ def test_a_replay_is_bit_for_bit_and_so_are_two_threads(summed):
     assert model.scores(run.encoded.codes).shape == (run.encoded.n_rows, 2)
 
 
-def test_a_fit_goes_on_from_a_model():
+def test_fit_starts_from_a_given_model():
     dataset = load_demo("tic-tac-toe")
     first, _ = run_of(dataset, cross_tuning=False, max_iter=5, holdout=0.0)
     on = Run(dataset, Recipe("elr", cross_tuning=False, max_iter=0, holdout=0.0), n_jobs=1, start=first.model)

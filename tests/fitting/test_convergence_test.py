@@ -63,7 +63,7 @@ def test_a_step_with_an_inner_loop_counts_as_many_as_that_has_turns(fitted):
 
 
 @pytest.mark.parametrize("turns", [WINDOW_STEPS - 1, WINDOW_STEPS, WINDOW_STEPS + 1, 40])
-def test_what_an_inner_loop_gains_is_shared_evenly_among_its_turns(fitted, turns):
+def test_decrease_is_shared_among_turns_of_the_inner_loop(fitted, turns):
     objective, states = fitted
     high, flat = states[0], states[-1]
     fall = high.point.objective / flat.point.objective - 1.0

@@ -156,7 +156,7 @@ def test_the_center_1_is_what_a_large_alpha_gives():
     np.testing.assert_allclose(pulled.model.w, bayes.model.w, atol=1e-6)
 
 
-def test_where_no_row_can_validate_it_is_said():
+def test_no_validation_rows_raise():
     with pytest.raises(RecipeError, match=r"validation_fraction=0\.01 of 20 rows leaves no row.*bandwidth='loo'"):
         density_run(mixed(20), bandwidth="validation", validation_fraction=0.01).advance()
 
@@ -171,7 +171,7 @@ def test_without_numbers_there_is_nothing_to_validate():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_an_early_end_says_what_the_mode_judges_by_and_whether_it_fell(mode):
+def test_step_limit_sentence_names_the_monitored_loss_and_its_trend(mode):
     run = density_run(mixed(60, 2), bandwidth=mode, alpha=0.5, max_iter=2, tol=0.0)
     drain(run)
     judged = mode in ("validation", "paper")

@@ -85,7 +85,7 @@ def test_parameters_of_the_papers_shape():
     assert three.cells_seen <= 27_720 * 32
 
 
-def test_what_cannot_be_numbered_is_refused_with_its_count_and_without_work():
+def test_too_many_cells_to_number_raise_with_their_count():
     told = estimate_levels([1000] * 30, 2, 100, Recipe("lr", order=7))
     assert told.refusal.startswith("order 7 has 2,035,800,000,000,000,000,000,000,000 cells here; at most ")
     assert told.refusal.endswith("can be numbered. Choose a lower order, or fewer levels or columns")
@@ -171,7 +171,7 @@ def test_repeats_are_estimated_as_they_are_merged():
     assert prepared.plan(2) is prepared.plan(2)
 
 
-def test_what_takes_too_much_memory_is_refused_with_both_figures():
+def test_memory_error_names_needed_and_allowed_bytes():
     told = estimate_levels([50] * 10, 3, 1000, Recipe("lr", order=2), max_memory=2**20)
     mib = round(told.cost.bytes / 2**20)
     assert told.refusal == (
@@ -413,7 +413,7 @@ def test_no_cover_is_planned_of_tuples_that_are_never_looked_at(monkeypatch):
     assert planned == []
 
 
-def test_what_a_stream_takes_grows_with_threads_only_while_its_tables_are_small():
+def test_stream_memory_grows_with_threads_only_for_small_tables():
     def bytes_of(rows: int, n_jobs: int, solver: str = "adagrad") -> int:
         cells = SimpleNamespace(n_rows=rows)
         passes = SimpleNamespace(cells=cells, padded_width=16, n_jobs=n_jobs, n_chunks=37)

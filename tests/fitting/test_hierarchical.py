@@ -82,7 +82,7 @@ def test_a_step_of_the_bandwidths_is_halved_until_it_lowers_the_loss_as_far_as_i
 
 @pytest.mark.parametrize("mode", ["loo", "validation"])
 @pytest.mark.parametrize("overlap", [1.0, 2.5])
-def test_what_no_bandwidth_changes_is_computed_once(mode, overlap, monkeypatch):
+def test_categorical_features_are_computed_once(mode, overlap, monkeypatch):
     """Features of levels are taken from the point, and the fit is the same to the last bit."""
     counted = []
     fill_categorical = density_votes.passes.fill_categorical
@@ -216,7 +216,7 @@ def test_a_race_of_families():
     assert frame["heldout_log_loss"].notna().all()
 
 
-def test_a_hand_moves_a_bandwidth_and_the_weights_follow():
+def test_weights_are_refitted_when_a_bandwidth_is_moved():
     run = drain(density_run(mixed(150, 2), alpha=0.2))
     objective, point = run.objective, run.state.point
     moved = objective.follow(point.features.log_h + np.array([0.5, 0.0]), point.inner.w, point.features)
@@ -242,7 +242,7 @@ def test_weights_of_0_leave_the_bandwidths_nothing_to_gain(learned, tol):
     assert end.point is point
 
 
-def test_separated_rows_without_a_penalty_are_said_to_be():
+def test_separation_without_a_penalty_is_reported():
     encoded = mixed(40, 2, overlap=0.01)
     for mode in MODES:
         run = drain(density_run(encoded, bandwidth=mode, alpha=0.0))

@@ -157,7 +157,7 @@ def test_the_bits_are_the_same_for_any_number_of_threads_and_any_file(solver, st
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_a_broken_off_fit_goes_on_to_the_same_steps(solver, stream, tmp_path):
+def test_interrupted_fit_resumes_to_the_same_steps(solver, stream, tmp_path):
     of = recipe(solver, tol=0.0) if solver == "tron" else recipe(solver, tol=1e-3, max_iter=40)
     whole = fitted(stream, of)
     assert len(whole.trace) > 3
@@ -233,7 +233,7 @@ def test_where_a_sample_has_hardly_a_row_of_a_class_steps_go_row_by_row(monkeypa
     assert ("1 class has fewer than 30 of the " in why) == (name == "averaged")
 
 
-def test_few_rows_that_learn_and_judge_are_said_to_be_the_same(tmp_path):
+def test_few_rows_used_for_both_training_and_validation_are_reported(tmp_path):
     few = open_table(written(tmp_path, messy(200), "csv"), "class", cache=tmp_path / "codes")
     run = alrviz.Run(few, alrviz.Recipe("alr", order=1, max_iter=1, holdout=0.0))
     run.advance()
@@ -258,7 +258,7 @@ def test_without_a_step_the_model_is_the_start(stream, monkeypatch, solver):
     assert run.trace[-1].nll == pytest.approx(run.trace.rows * np.log(2.0), rel=1e-12)
 
 
-def test_a_chunk_that_is_looked_at_is_no_pass(stream):
+def test_reading_one_chunk_is_not_counted_as_a_pass(stream):
     coded = stream.coded(holdout=0.2)
     chunks = local_chunks(coded, "train")
     assert chunks.n_chunks == 1
@@ -270,7 +270,7 @@ def test_a_chunk_that_is_looked_at_is_no_pass(stream):
     assert chunks.passes == 2
 
 
-def test_what_is_no_number_is_not_gone_on_from(stream, tmp_path):
+def test_nan_state_is_not_continued(stream, tmp_path):
     model = fitted(stream, recipe("tron", max_iter=1)).model
     nowhere = replace(model, phi=np.full(model.phi.shape, np.nan))
     run = fitted(stream, recipe("tron"), start=nowhere, checkpoint=tmp_path / "kept")

@@ -101,7 +101,7 @@ def test_cuts_are_learned_without_the_rows_that_choose():
     np.testing.assert_array_equal(apart.holdout.codes, own.transform(X.iloc[chosen]))
 
 
-def test_cuts_of_a_fold_ask_the_run_that_wants_them_whether_to_go_on_not_the_one_that_came_first():
+def test_cutting_a_fold_checks_the_stop_token_of_the_requesting_run():
     rng = np.random.default_rng(5)
     data = alrviz.Dataset.from_arrays(pd.DataFrame(rng.normal(size=(400, 3))), np.repeat(["p", "q"], 200))
     recipe, first = alrviz.Recipe("salr", order=1, holdout=0.0), StopToken()

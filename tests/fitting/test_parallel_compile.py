@@ -80,7 +80,7 @@ def test_a_stopped_visitor_does_not_wait_and_a_process_that_fails_costs_nothing(
 
 
 @pytest.mark.parametrize(("threads", "never"), [(1, True), (2, False)])
-def test_nothing_is_begun_where_it_would_not_help(threads, never, monkeypatch):
+def test_compile_process_starts_only_if_useful(threads, never, monkeypatch):
     made_up(monkeypatch, threads, never)
     idle = warm.CompileProcess(2, "nll")
     assert not idle.started

@@ -69,7 +69,7 @@ def test_a_rare_class_is_not_held_out_whole(holdout):
         check_split(labels([400, 2, 2, 3]), holdout, seed)
 
 
-def test_nothing_is_held_out_of_what_is_too_small():
+def test_small_tables_have_no_holdout():
     for sizes in ([1], [1, 1, 1], [2]):
         _, held = check_split(labels(sizes), 0.3, 0)
         assert len(held) == min(round(0.3 * sum(sizes)), sum(n - 1 for n in sizes))
@@ -104,7 +104,7 @@ def test_racers_share_encoding_and_counts(counts):
     assert counts == {"fit": 4, "count": 6}
 
 
-def test_racers_on_threads_share_them_too(counts):
+def test_concurrent_racers_share_encoding_and_counts(counts):
     dataset = load_demo("iris")
     runs = [Run(dataset, recipe) for recipe in recipes() * 3]
     for run in runs:
@@ -129,7 +129,7 @@ def test_runs_on_other_numbers_of_threads_share_them_and_keep_to_theirs(counts, 
     assert alone.rows.keys is prepared.covered_rows(2).rows.keys
 
 
-def test_what_is_kept_is_bounded_and_goes_with_its_data_set(counts):
+def test_cache_is_bounded_and_freed_with_its_data_set(counts):
     dataset = load_demo("iris")
     kept = [weakref.ref(prepare(dataset, Recipe("lr", seed=seed))) for seed in range(MAX_CACHED + 3)]
     gc.collect()
@@ -158,7 +158,7 @@ def test_tables_kept_are_bounded():
     assert prepared.tables(1, 0.5 + MAX_CACHED + 2) is newest
 
 
-def test_an_error_while_encoding_leaves_the_shelf_usable(monkeypatch):
+def test_error_while_encoding_leaves_the_cache_usable(monkeypatch):
     dataset = load_demo("xor")
     fit = module.Encoder.fit
     monkeypatch.setattr(module.Encoder, "fit", lambda self, *a, **k: 1 / 0)

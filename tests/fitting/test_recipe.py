@@ -62,7 +62,7 @@ def test_json_and_pickle_give_the_same_recipe_back(recipe):
 
 
 @given(recipes("lr"), st.sampled_from(["alr", "anje"]))
-def test_another_family_keeps_what_it_has_too(recipe, family):
+def test_recipe_keeps_shared_settings_in_another_family(recipe, family):
     other = recipe.replace(family=family)
     assert other.family == family
     for name, param in FAMILIES[family].params.items():
@@ -73,7 +73,7 @@ def test_another_family_keeps_what_it_has_too(recipe, family):
     )  # fmt: skip
 
 
-def test_what_another_family_may_not_be_falls_back_and_what_is_said_must_fit():
+def test_replacing_the_family_resets_invalid_settings():
     alr = Recipe("alr", start="one", center=1, alpha=2)
     lr = alr.replace(family="lr")
     assert (lr.params["start"], lr.params["center"], lr.params["alpha"]) == ("zero", 0, 2)
@@ -259,7 +259,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("changes", "message"), BAD, ids=lambda value: str(value)[:40])
-def test_every_bad_value_says_what_was_expected(changes, message):
+def test_invalid_value_error_names_the_expected_value(changes, message):
     with pytest.raises(RecipeError, match=message):
         Recipe(**{"family": "lr", **changes})
 

@@ -42,7 +42,7 @@ def test_nothing_is_kept_free_after_a_stop(solver):
     assert kept(run.objective.buffers) == 0
 
 
-def test_what_is_asked_of_an_ended_run_is_not_kept_either():
+def test_ended_run_caches_nothing():
     run = drain(linear())
     w = run.state.point.w.copy()
     np.testing.assert_allclose(run.objective.value_grad(w).objective, run.trace[-1].objective, rtol=1e-12)

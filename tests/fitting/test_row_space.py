@@ -70,7 +70,7 @@ def test_a_fit_begins_at_the_minimum_that_they_have_found():
     assert objective.criterion(objective.value_grad(objective.center)) > 1e-2
 
 
-def test_what_is_chosen_is_what_cells_choose(monkeypatch):
+def test_gram_folds_choose_the_alphas_of_cell_folds(monkeypatch):
     data = alrviz.load_demo("tic-tac-toe", 150)
     found = []
     for cheaper in (np.inf, 0.0):

@@ -79,7 +79,7 @@ def test_resuming_from_a_step_replays_to_it_bit_for_bit():
     assert whole.replay(10_000).outcome == whole.outcome
 
 
-def test_two_who_ask_for_steps_take_turns():
+def test_concurrent_steps_take_turns():
     """A loop over the steps of a run that was also started: every step once, in order."""
     run, alone = (make("lr", max_iter=60, tol=0.0) for _ in range(2))
     run.start()
@@ -228,7 +228,7 @@ def test_errors_are_raised_by_steps_and_become_the_outcome_of_a_thread():
     assert len(threaded.trace) == 0
 
 
-def test_a_fault_of_ours_is_told_as_one(monkeypatch, caplog):
+def test_internal_error_is_reported_as_such(monkeypatch, caplog):
     def broken(*args, **more):
         raise ZeroDivisionError("a fault")
 

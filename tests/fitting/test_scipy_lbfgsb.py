@@ -153,7 +153,7 @@ def test_a_stop_in_the_middle_of_a_step_ends_it(monkeypatch):
     assert len(run.trace) == 1
 
 
-def test_a_run_that_nobody_holds_ends_its_thread():
+def test_unreferenced_run_ends_its_thread():
     run = run_of(table(150), "alr", alpha=0.1, solver="lbfgsb")
     run.advance()
     (thread,) = helpers()
@@ -171,7 +171,7 @@ def test_an_error_in_the_objective_is_raised_where_the_step_was_asked_for(monkey
         LBFGSB().advance(objective, state)
 
 
-def test_it_cannot_be_taken_back():
+def test_scipy_state_cannot_go_back():
     objective, w0 = make()
     first, second = islice(states(LBFGSB(), objective, w0), 2)
     with pytest.raises(AlrvizError, match="is at step 1 and cannot go back to step 0"):
@@ -180,7 +180,7 @@ def test_it_cannot_be_taken_back():
 
 
 @pytest.mark.parametrize("iterates", [0, 2])
-def test_whoever_waits_for_a_closed_helper_is_told(iterates):
+def test_waiting_for_a_closed_thread_raises(iterates):
     objective, w0 = make()
     *_, state = islice(states(LBFGSB(), objective, w0), iterates + 1)
     state.released()
@@ -200,7 +200,7 @@ def test_whoever_waits_for_a_closed_helper_is_told(iterates):
     assert told == ["SciPy's L-BFGS-B was closed"] * 2
 
 
-def test_a_stop_just_before_the_solver_is_asked_is_a_stop(monkeypatch):
+def test_stop_just_before_a_step_ends_the_run(monkeypatch):
     run = run_of(table(150), "alr", alpha=0.1, solver="lbfgsb")
     run.advance()
     following = run._next_step

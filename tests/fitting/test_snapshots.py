@@ -40,7 +40,7 @@ def test_copies_are_single_precision_and_our_own():
     assert MAX_SNAPSHOT_BYTES == 64 * 2**20
 
 
-def test_nothing_is_kept_before_the_first():
+def test_snapshots_before_the_first_step_are_empty():
     kept = Snapshots()
     assert kept.indices == []
     with pytest.raises(IndexError, match="no weights are stored at or before step 0"):

@@ -143,7 +143,7 @@ def test_scores_are_recomputed_at_every_fiftieth_step_only():
 
 
 @pytest.mark.parametrize("solver", ALL)
-def test_a_start_at_the_optimum_stalls_and_says_so(solver):
+def test_start_at_the_optimum_stalls_with_a_sentence(solver):
     """Two rows alike, one of each class: nothing is to be learned, and the gradient is 0 to the last bit."""
     encoded = table(2, (2, 2), 2)
     encoded.codes[:] = 0

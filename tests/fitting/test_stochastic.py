@@ -60,7 +60,7 @@ def naive_pull(objective, places, weight_index, order):
 @pytest.mark.parametrize("loss", ["nll", "mse"])
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
 @pytest.mark.parametrize(("family", "params"), METRICS)
-def test_both_methods_are_their_naive_selves(family, params, alpha, loss):
+def test_sgd_and_adagrad_match_naive_implementation(family, params, alpha, loss):
     objective, w0 = make(family, params, alpha=alpha, objective=loss)
     single = objective.single_rows()
     places, weight_index = naive_parts(objective)
@@ -264,7 +264,7 @@ def test_a_solver_of_single_rows_needs_probabilities():
         Recipe("lr", solver="sgd", objective="hinge")
 
 
-def test_a_pulled_token_ends_a_pass():
+def test_stop_token_ends_a_pass():
     objective, w0 = make()
     solver = Stochastic("sgd")
     state = next(islice(states(solver, objective, w0), 40, None))

@@ -227,7 +227,7 @@ def test_waiting_for_another_s_encoding_hears_a_stop(encoding):
     assert first.outcome.code == "step limit"
 
 
-def test_a_stopped_encoding_is_begun_anew_by_the_next(monkeypatch):
+def test_stopped_encoding_is_restarted_by_the_next_run(monkeypatch):
     dataset, fits = load_demo("xor"), []
     fit = prepare_module.Encoder.fit
 
@@ -248,7 +248,7 @@ def test_a_stopped_encoding_is_begun_anew_by_the_next(monkeypatch):
     assert len(fits) == 2
 
 
-def test_a_rest_ends_with_the_stop():
+def test_waiting_ends_at_a_stop():
     token = StopToken()
     token.rest(0.001)
     threading.Timer(0.05, token.stop).start()

@@ -60,7 +60,7 @@ def test_runs_are_found_after_a_reload_by_their_owner_alone(tmp_path, store):
     again.close()
 
 
-def test_a_run_that_says_nothing_was_left_by_a_process_that_is_gone(store, monkeypatch):
+def test_run_without_heartbeat_is_interrupted(store, monkeypatch):
     run = begin(store)
     monkeypatch.setattr(store_module, "STALE_SECONDS", -1.0)
     assert store.runs("me")[0].state == "interrupted"
@@ -69,7 +69,7 @@ def test_a_run_that_says_nothing_was_left_by_a_process_that_is_gone(store, monke
     assert store.runs("me")[0].state == "running"
 
 
-def test_to_take_a_cell_is_no_sign_of_life(store, monkeypatch):
+def test_taking_a_task_is_not_a_heartbeat(store, monkeypatch):
     """Whoever looks at a study takes its cells: what was left stays so, and keeps its place in the history."""
     older, later = begin(store), begin(store)
     save(store, older, 0, "k")
@@ -175,7 +175,7 @@ def test_pruning_deletes_runs_of_the_owner_who_keeps_most(tmp_path):
     store.close()
 
 
-def test_a_file_of_an_older_format_is_renamed_and_said(tmp_path, caplog):
+def test_file_of_older_format_is_renamed_with_a_warning(tmp_path, caplog):
     old = sqlite3.connect(tmp_path / "runs.sqlite")
     old.executescript("CREATE TABLE runs (id); PRAGMA application_id = 1634497142; PRAGMA user_version = 4;")
     old.close()

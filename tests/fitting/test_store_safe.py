@@ -61,7 +61,7 @@ def seen(folder, study, race):
 
 @posix
 @pytest.mark.parametrize("is_open", [False, True])
-def test_what_is_kept_is_its_users_alone(is_open, tmp_path, monkeypatch):
+def test_store_files_are_private_to_their_user(is_open, tmp_path, monkeypatch):
     """A folder that exists keeps its mode; files that are made in it are closed all the same."""
     folder = tmp_path / "home"
     monkeypatch.setenv("ALRVIZ_HOME", str(folder))
@@ -100,7 +100,7 @@ def test_room_is_made_also_where_the_disk_has_changed_what_says_how_old_a_run_is
     store.close()
 
 
-def test_no_bit_of_the_file_changes_what_is_shown_unsaid(tmp_path):
+def test_every_flipped_bit_is_detected(tmp_path):
     """Whatever bit flips: all is as it was, or the part that is not says so or is not there."""
     store, study, race = filled(tmp_path)
     store.close()

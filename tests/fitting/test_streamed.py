@@ -188,7 +188,7 @@ def test_anje_over_a_stream_is_anje_in_memory(stream):
 
 
 @pytest.mark.parametrize("solver", ["adagrad", "averaged", "lbfgs"])
-def test_a_broken_off_fit_goes_on_to_the_same_model(stream, tmp_path, monkeypatch, solver):
+def test_interrupted_fit_resumes_to_the_same_model(stream, tmp_path, monkeypatch, solver):
     recipe = alrviz.Recipe("alr", order=2, max_iter=5, solver=solver)
     whole = alrviz.Run(stream, recipe)
     list(whole.steps())
@@ -217,7 +217,7 @@ def test_a_broken_off_fit_goes_on_to_the_same_model(stream, tmp_path, monkeypatc
         next(alrviz.Run(stream, recipe, checkpoint=kept).steps())
 
 
-def test_what_a_stream_has_not_is_refused(stream):
+def test_settings_unsupported_by_batches_raise(stream):
     for family in ("tan", "dlr"):
         with pytest.raises(RecipeError, match=r"expected one of 'lr', 'alr', .*'anje'|has no steps"):
             alrviz.Run(stream, alrviz.Recipe(family))
@@ -254,7 +254,7 @@ def test_runs_of_one_table_that_begin_at_once_code_it_once(tmp_path):
     assert len(list((tmp_path / "codes").iterdir())) == 1
 
 
-def test_a_checkpoint_of_nothing_that_is_known_is_of_another_fit(tmp_path):
+def test_unknown_checkpoint_is_refused(tmp_path):
     with (tmp_path / "kept").open("wb") as file:
         np.savez(file, of=np.array("[1]"))
     with pytest.raises(AlrvizError, match="another fit: order was None and is 2"):
@@ -304,7 +304,7 @@ def test_tuples_that_are_too_many_are_refused_before_they_are_counted(tmp_path, 
     assert [level.tuples.shape for level in run.levels] == [(8, 1), (13, 2), (11, 3)]
 
 
-def test_columns_that_no_cut_divides_are_said_of_a_stream_too(tmp_path):
+def test_columns_without_cuts_are_reported_for_batches(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"noise": rng.normal(size=900), "told": rng.choice(["a", "b"], 900)})
     frame.assign(**{"class": frame["told"] + "!"}).to_parquet(tmp_path / "t.parquet", index=False)

@@ -13,7 +13,7 @@ def step(index, **extra):
     return Step(index, "inner", index, float(index), 0.1 * index, 10.0 - index, 9.0 - index, 1.0, 2.0, 3.0, extra)
 
 
-def test_a_closed_trace_takes_nothing_more():
+def test_closed_trace_refuses_steps():
     trace = Trace()
     assert trace.append(step(0))
     assert not trace.closed
@@ -47,7 +47,7 @@ def test_a_reader_in_another_thread_sees_every_step_once_and_in_order():
     assert [s.index for s in seen] == list(range(5000))
 
 
-def test_since_a_cursor():
+def test_since_returns_steps_after_the_cursor():
     trace = Trace()
     for k in range(5):
         trace.append(step(k))

@@ -227,7 +227,7 @@ def test_a_start_at_the_optimum_stalls():
     assert second.point is first.point
 
 
-def test_a_pulled_token_ends_the_inner_loop(monkeypatch):
+def test_stop_token_ends_the_inner_loop(monkeypatch):
     objective, w0 = make()
     objective.stop = token = StopToken()
     state = next(islice(states(Tron(memory=0), objective, w0), 2, None))

@@ -122,7 +122,7 @@ def test_after_warm_no_kernel_of_densities_is_compiled(mode, n_classes, votes, r
     assert signatures() == ready
 
 
-def test_what_may_only_be_read_is_not_compiled_for(ready):
+def test_read_only_arrays_are_copied_before_compiled_calls(ready):
     """Arrays out of a memory map, as joblib makes of a model's."""
     encoded = table(60, (3, 2, 4))
     model = drain(run_of(encoded, order=2, max_iter=2)).model
@@ -146,5 +146,5 @@ def test_codes_and_keys_are_made_ready_by_the_width_of_each(monkeypatch):
     many = table(70_000, (300, 300), 3, dtype=np.uint16)
     many.codes[:] = np.divmod(np.arange(70_000), 300)
     wide_keys = drain(run_of(many, order=2, max_iter=0, solver="sgd"))
-    assert asked == [("codes", False), ("nll", True), ("single", True)]
+    assert asked == [("codes", False), ("nll", True), ("single_rows", True)]
     assert wide_keys.compile_seconds == 7.0

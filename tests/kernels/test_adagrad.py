@@ -49,7 +49,7 @@ def test_steps_are_those_of_plain_numpy(classes, parts, tuples):
     assert not table[-1].any()  # what rows are filled up with
 
 
-def test_no_rows_move_nothing():
+def test_zero_rows_leave_weights_unchanged():
     table = single_table(3, 3, 2)
     table[:-1, :2] = 1.0
     before = table.copy()

@@ -74,7 +74,7 @@ def test_the_exponential_is_numpys():
 
 
 @pytest.mark.parametrize("least", [-np.inf, -700.0, -650.0])
-def test_a_sum_is_exact_or_below_what_matters(least):
+def test_sums_are_exact_or_negligible(least):
     """One source of weight 2 at a distance of 37 h: log S = log 2 - 684.5."""
     sources = np.array([37.0]), np.array([2.0]), np.array([0, 1]), np.log([2.0])
     found = density._log_sum(0.0, 0, -1, 0.0, sources, NO_BUNDLES, 1.0, least, 0, np.empty((6, density.N_SUMS)))

@@ -17,7 +17,7 @@ def made(n, n_classes, features=3, n_jobs=1, seed=0):
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5, 20])
 @pytest.mark.parametrize("n", [1, 511, 513, 1300])
-def test_scores_and_sums_are_what_they_say(n, n_classes):
+def test_scores_and_sums_match_their_definitions(n, n_classes):
     of, rng = made(n, n_classes)
     values = of.phi.shape[1]
     w = rng.normal(size=(4, values))

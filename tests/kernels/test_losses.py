@@ -46,7 +46,7 @@ def test_value_and_residual_are_those_of_the_definition(loss, n_classes):
 
 @LOSS
 @pytest.mark.parametrize("n_classes", CLASSES)
-def test_a_trial_is_value_slope_and_curvature(loss, n_classes):
+def test_line_eval_returns_value_slope_and_curvature(loss, n_classes):
     rows, z, dz = make(CHUNK_ROWS + 3, n_classes, seed=1)
     for t in (0.0, 0.7, -2.0):
         value, slope, curvature = rows.line_eval(z, dz, t, loss=loss)

@@ -118,7 +118,7 @@ def test_row_counts_around_the_chunk(n_rows):
     check_all_passes(*make(n_rows, 3, seed=n_rows))
 
 
-def test_no_rows_are_no_trouble():
+def test_zero_rows_are_handled():
     rows, blocks, _, _ = make(0, 3)
     stacked = aligned_buffers.zeros(blocks.n_joint, rows.padded_width)
     assert rows.forward(blocks, stacked, np.zeros(3)).shape == (0, 3)
@@ -127,7 +127,7 @@ def test_no_rows_are_no_trouble():
     assert not rows.scatter(blocks, rows.scores(), stacked).any()
 
 
-def test_a_block_without_a_joint_value_is_no_trouble():
+def test_block_without_joint_values_is_handled():
     first = np.array([0, 0, 2])
     blocks = Blocks(first, first, np.array([1, 0], np.int32), 2)
     rows = Rows(np.zeros(0, int), np.ones(0), 2, np.zeros((2, 0), np.uint16), 1)
@@ -161,7 +161,7 @@ def test_passes_over_a_cover_are_those_over_cells(levels, gaps, order):
     assert np.flatnonzero(counts[:-T].sum(axis=1)).tolist() == index.seen_cells.tolist()
 
 
-def test_gaps_are_told_column_by_column():
+def test_missing_levels_are_detected_per_column():
     encoded = table(3, (2, 2), 2)
     encoded.codes[:] = [[0, 1, 2], [0, 1, 1]]
     of = covered(encoded, 1)
@@ -185,7 +185,7 @@ def test_any_code_from_the_number_of_levels_on_is_no_level():
         assert cells[:, 0].tolist() == [0, 1, 1]  # unseen, no level, level 1
 
 
-def test_lanes_hold_every_class_and_waste_little():
+def test_padded_width_fits_all_classes_with_little_padding():
     for n_classes in range(1, 60):
         lanes, wide = class_widths(n_classes)
         assert lanes in VECTOR_WIDTHS
@@ -194,7 +194,7 @@ def test_lanes_hold_every_class_and_waste_little():
     assert [class_widths(k)[1] for k in (2, 3, 4, 5, 9, 16, 17, 26, 33)] == [2, 3, 4, 8, 16, 16, 32, 32, 48]
 
 
-def test_room_begins_with_a_cache_line():
+def test_buffers_begin_at_a_cache_line():
     for make_room in (aligned_buffers.empty, aligned_buffers.zeros):
         for rows, wide in ((1, 2), (3, 3), (7, 8), (100, 16)):
             found = make_room(rows, wide)

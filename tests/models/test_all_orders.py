@@ -156,7 +156,7 @@ def test_gradients_of_several_alphas_against_differences(car, family, scale, pen
         assert point.penalty == pytest.approx((own[:, None] * phi**2).sum())
 
 
-def test_it_is_logistic_regression_on_crosses_scaled_by_their_alphas(car):
+def test_hierarchical_lr_is_logistic_regression_on_crosses_scaled_by_alpha(car):
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import OneHotEncoder
 
@@ -188,7 +188,7 @@ def test_a_huge_penalty_toward_the_class_shares_gives_them(car, family, scale, p
         np.testing.assert_allclose(p, np.tile(shares, (len(p), 1)), atol=1e-6)
 
 
-def test_several_alphas_are_checked_told_saved_and_taken_over_passes(tmp_path, car):
+def test_several_alphas_are_validated_saved_and_streamed(tmp_path, car):
     for given, words in [
         ({"alpha": (1.0,)}, "has 1 numbers, but there are 2 orders"),
         ({"alpha": (float("inf"),) * 2}, "leaves every order out"),
@@ -241,7 +241,7 @@ def test_single_columns_and_the_best_of_higher_orders_are_kept(family):
     np.testing.assert_array_equal(load_model(file_of(model)).predict_proba(data.X), model.predict_proba(data.X))
 
 
-def test_all_of_a_share_is_the_model_without_a_choice():
+def test_keep_one_equals_the_model_without_selection():
     data = alrviz.load_demo("led", 500)
     kept, whole = (fitted(data, "hlr", order=2, alpha=(1.0, 5.0), keep=keep) for keep in (21.0, 1.0))
     assert kept[0].tables.space.has_parts
@@ -322,7 +322,7 @@ def lacking():
     (alrviz.HLRClassifier, {"order": "auto", "alpha": 1.0}),
     (alrviz.AutoClassifier, {}),
 ])  # fmt: skip
-def test_whether_a_value_is_missing_tells_where_that_is_no_level(lacking, kind, params):
+def test_missing_values_are_informative_without_a_level(lacking, kind, params):
     X, y = lacking
     model = kind(missing="skip", **params).fit(X, y)
     assert model.score(X, y) > 0.85
@@ -355,7 +355,7 @@ def test_an_order_is_tried_where_only_gaps_tell():
 
 
 @pytest.mark.parametrize("kind", [alrviz.HLRClassifier, alrviz.SelectiveALRClassifier])
-def test_a_pair_is_chosen_that_tells_by_what_is_missing(kind):
+def test_pair_informative_by_missing_values_is_chosen(kind):
     rng = np.random.default_rng(0)
     there = rng.random(800) < 0.5
     X = pd.DataFrame({"a": np.where(there, "x", None)} | {name: rng.choice(list("uv"), 800) for name in "bcd"})

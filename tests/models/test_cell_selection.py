@@ -46,7 +46,7 @@ def test_cells_grow_from_kept_parts(strong):
     assert 0 < len(want) < space.n_cells
 
 
-def test_to_keep_all_cells_is_alr():
+def test_keeping_all_cells_equals_alr():
     data = alrviz.load_demo("tic-tac-toe")
     losses = []
     for family, more in (
@@ -123,6 +123,6 @@ def test_of_columns_of_many_levels_the_cells_that_tell_are_found_in_little_memor
         ({"unit": "row"}, "unit='row' is not known; expected one of 'tuple', 'cell'"),
     ],
 )
-def test_what_does_not_go_with_cells_is_refused(params, message):
+def test_settings_incompatible_with_cell_selection_raise(params, message):
     with pytest.raises(RecipeError, match=message):
         alrviz.Recipe("hsalr", **{"unit": "cell", **params})

@@ -248,7 +248,7 @@ def test_a_class_of_one_row_is_gone_when_it_is_left_out():
     assert (phi[:, 0, 7] == -LIMIT).all()
 
 
-def test_what_no_feature_can_be_made_of_is_refused():
+def test_table_without_features_raises():
     numbers, codes, levels, y, weights, _ = table(30, 2)
     with pytest.raises(TableError, match="class 2 has no training row"):
         DensityFeatures(numbers, codes, levels, y, weights, 3)

@@ -82,7 +82,7 @@ def test_the_same_bits_for_any_number_of_threads_and_parts(how, classes, monkeyp
 
 
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
-def test_what_did_not_change_is_taken_from_before(how, monkeypatch):
+def test_unchanged_features_are_reused(how, monkeypatch):
     monkeypatch.setattr(sources, "_VOTE_NS", how)
     features = DensityFeatures(*table(100, 2, numeric=3))
     log_h = np.log(features.silverman)
@@ -101,7 +101,7 @@ def test_what_did_not_change_is_taken_from_before(how, monkeypatch):
     assert np.array_equal(features.training(log_h, True, previous=without).dphi, first.dphi)
 
 
-def test_a_grid_that_is_kept_lets_phi_run_on(gridded):
+def test_phi_is_continuous_on_a_kept_grid(gridded):
     features = DensityFeatures(*table(400, 2, numeric=1, categorical=0, missing=0.0))
     edge = np.log(features.silverman) + 0.5 * np.log(2)  # where the next grid begins
     below, above = edge - 1e-9, edge + 1e-9
@@ -116,7 +116,7 @@ def test_a_grid_that_is_kept_lets_phi_run_on(gridded):
 
 
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
-def test_a_stop_is_heard(how, monkeypatch):
+def test_stop_ends_the_work(how, monkeypatch):
     monkeypatch.setattr(sources, "_VOTE_NS", how)
     given_table = table(100, 2)
     features, stop = DensityFeatures(*given_table), StopToken()

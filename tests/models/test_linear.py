@@ -72,7 +72,7 @@ def test_many_rows_are_scored_by_a_table_of_their_joint_values(C, unseen, order,
     assert model.scores(codes[:, :0]).shape == (0, C)
 
 
-def test_which_rows_are_many_is_told_by_their_look_ups_of_all_calls(monkeypatch):
+def test_score_table_is_planned_after_enough_lookups_of_all_calls(monkeypatch):
     model, codes = make()
     tables = []
     monkeypatch.setattr(linear, "ScoreTable", lambda *args: tables.append(ScoreTable(*args)) or tables[-1])
@@ -91,7 +91,7 @@ def test_which_rows_are_many_is_told_by_their_look_ups_of_all_calls(monkeypatch)
     assert model.blocks is not None  # a pickle has them, so that a model that is read again need not plan
 
 
-def test_a_fit_hands_its_cover_on(monkeypatch):
+def test_fitted_model_reuses_the_cover_of_its_fit(monkeypatch):
     encoded = table(60, (3, 2, 4), gaps=0.05)
     model = drain(run_of(encoded, "alr", order=2, max_iter=2)).model
     plain = model.scores(encoded.codes)

@@ -77,7 +77,7 @@ def test_missing_leaves_drop_out_and_others_do_not():
     np.testing.assert_array_equal(model.scores(codes), np.tile(model.bias, (120, 1)))
 
 
-def test_alike_parts_are_computed_once():
+def test_equal_parts_are_computed_once():
     model = network(TREES["forest"])
     codes = rows_with_gaps(model, gaps=0.0)
     codes[0] = LEVELS[0]
@@ -122,7 +122,7 @@ def test_a_long_chain_is_summed_as_a_hidden_markov_model_is():
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_work_in_pieces_gives_the_same(monkeypatch):
+def test_chunked_work_gives_the_same_result(monkeypatch):
     model = network(TREES["forest"])
     codes, residual = rows_with_gaps(model), np.random.default_rng(0).normal(size=(120, model.n_classes))
     parts = Parts.from_rows(model.tree, codes)

@@ -183,7 +183,7 @@ def test_selective_kdb_leaves_noise_out():
     assert (select_network(*data, n_jobs=2)[1] == rmse).all()
 
 
-def test_where_no_column_helps_the_class_shares_are_left():
+def test_uninformative_columns_leave_the_class_shares():
     encoded = table(30, (1, 1, 1), 2, seed=0)
     counts, _ = select_network(naive_structure(3), counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
     assert counts.structure.order == ()

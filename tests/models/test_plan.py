@@ -73,7 +73,7 @@ def test_a_plan_is_a_cover_no_dearer_than_single_tuples_and_the_same_again(of):
 
 
 @given(drawn())
-def test_on_rows_that_are_all_looked_at_the_sizes_are_exact(of):
+def test_sizes_are_exact_when_all_rows_are_sampled(of):
     encoded, order = of
     if encoded.n_rows:
         found = covered(encoded, order).cover
@@ -114,7 +114,7 @@ def test_a_copy_of_a_column_is_looked_up_with_it():
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_what_a_sample_of_rows_says_of_all_is_near(order):
+def test_sizes_extrapolated_from_a_sample_are_close(order):
     encoded = table(12 * SAMPLE_ROWS, (6, 9, 5, 12, 7, 30), 2, gaps=0.01)
     found = covered(encoded, order).cover
     check(found.plan, found.index.space)

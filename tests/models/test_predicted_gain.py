@@ -75,7 +75,7 @@ def agreement(of: tuple[int, int, int]) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("of", TABLES)
-def test_what_is_predicted_is_about_what_a_refit_gains(of):
+def test_predicted_gain_is_close_to_the_gain_of_a_refit(of):
     found = agreement(of)
     assert found["pairs"] >= 5
     assert found["rank"] > 0.9

@@ -187,7 +187,7 @@ def test_lower_orders_hold_what_a_first_level_would_add_unless_they_are_left_out
     assert (sizes[1] > 0).all()
 
 
-def test_what_a_fit_learns_of_a_sine_is_nearer_to_it_than_plain_levels():
+def test_smooth_levels_approximate_a_sine_better_than_plain_levels():
     rng = np.random.default_rng(0)
     x = rng.uniform(0, 1, 4000)
     p = 1 / (1 + np.exp(-3 * np.sin(4 * np.pi * x)))
@@ -278,7 +278,7 @@ def test_odd_columns_end_in_finite_probabilities(column, missing, order):
     assert -np.log(p[np.arange(60), y]).mean() <= np.log(2) + 1e-9
 
 
-def test_what_does_not_go_with_them_is_told():
+def test_incompatible_settings_raise():
     for params in ({"share": "tuple"}, {"scale": "diagonal"}, {"solver": "sgd", "alpha": 0.0}):
         with pytest.raises(RecipeError, match="smooth levels"):
             alrviz.Recipe("lr", discretize="smooth", **params)

@@ -87,7 +87,7 @@ def test_given_parents():
     _check_order(structure)
 
 
-def test_a_structure_that_is_none_says_why():
+def test_invalid_structure_raises():
     names = ["wet", "rain"]
     with pytest.raises(RecipeError, match=r"structure names 'rian', which is no column; .*did you mean 'rain'"):
         structure_of_parents({"wet": "rian"}, names)

@@ -90,7 +90,7 @@ def test_exclusive_or_is_found_by_its_gain_and_not_from_below_by_mutual_informat
     assert len(gained) <= 7 + 9  # of 21: noise is above 0 in one of six
 
 
-def test_the_gain_is_about_what_a_refit_gains():
+def test_cell_gain_is_close_to_the_gain_of_a_refit():
     """Twice: where the pair tells, and where no pair does."""
     train, test = planted(20_000, seed=1), planted(20_000, seed=2)
     losses = {}
@@ -120,7 +120,7 @@ def gains_of(X, y, **more) -> np.ndarray:
     return predicted_gain(counted.tables(2), counted.excess(2, 1))
 
 
-def test_to_keep_all_is_alr_bit_for_bit_level_by_level_or_at_once():
+def test_keeping_all_tuples_equals_alr_bit_for_bit():
     data = alrviz.load_demo("tic-tac-toe")
     phis = []
     for family, more in (
@@ -190,7 +190,7 @@ def test_a_model_of_chosen_tuples_is_saved_and_explained(tmp_path):
     np.testing.assert_allclose(parts.iloc[:, 0] - parts.iloc[:, 1], scores[:, 0] - scores[:, 1], rtol=1e-9)
 
 
-def test_selecting_is_told_by_whatever_counts():
+def test_selection_reports_progress():
     """Levels by hand: the columns 0 and 2 first, then what grows from them."""
 
     class Told(SelectionRows):
@@ -212,7 +212,7 @@ def test_selecting_is_told_by_whatever_counts():
     assert [tuple(t) for t in pairs.tuples.tolist()] == list(second)
 
 
-def test_a_run_tells_its_levels_as_they_come():
+def test_run_reports_selection_levels_as_they_are_scored():
     run = alrviz.Run(alrviz.Dataset.from_arrays(*planted(500)), alrviz.Recipe("hsalr", order=3, keep=0.4))
     assert run.levels == ()
     run.advance()
@@ -231,7 +231,7 @@ def test_a_path_of_alpha_on_which_the_tuples_change_is_fitted(selection):
     assert study.progress.failed == 0
 
 
-def test_a_gain_is_beside_all_that_will_be_in_the_model(monkeypatch):
+def test_gain_is_measured_beside_all_other_tuples_of_the_model(monkeypatch):
     """Columns that were kept are still in the model when triples are scored, not the pairs alone."""
     from alrviz.fitting.families.selection_rows import InMemory
 

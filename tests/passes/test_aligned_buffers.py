@@ -14,7 +14,7 @@ def start(array):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shape", [(5, 8), (7,), (0, 3)])
-def test_lent_room_is_like_any_array(shape, dtype):
+def test_pooled_array_behaves_like_any_array(shape, dtype):
     array = BufferPool().empty(*shape, dtype=dtype)
     assert array.shape == shape
     assert array.dtype == dtype
@@ -25,7 +25,7 @@ def test_lent_room_is_like_any_array(shape, dtype):
     assert (array == 3).all()
 
 
-def test_room_is_lent_again_once_nobody_looks_at_it():
+def test_buffer_is_reused_once_unreferenced():
     pool = BufferPool()
     first = pool.empty(100)
     where = start(first)
@@ -34,7 +34,7 @@ def test_room_is_lent_again_once_nobody_looks_at_it():
     assert start(pool.empty(10, 10)) == where
 
 
-def test_a_view_keeps_what_it_looks_at():
+def test_view_keeps_its_buffer_alive():
     pool = BufferPool()
     first = pool.empty(10, 10)
     first[:] = 1.0
@@ -62,7 +62,7 @@ def test_closed_pool_keeps_no_memory():
     assert [of() for of in raw] == [None] * 3
 
 
-def test_what_is_lent_outlives_its_pool():
+def test_pooled_array_outlives_its_pool():
     pool = BufferPool()
     array = pool.empty(1000)
     array[:] = 5.0

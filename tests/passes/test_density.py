@@ -88,7 +88,7 @@ def test_few_rows_are_summed_exactly_and_many_on_a_grid():
     assert many.grid(1e-6).exact, "nodes would be many and neighbours few"
 
 
-def test_a_grid_is_kept_until_another_is_wanted():
+def test_grid_is_cached_until_spacing_changes():
     sources = Sources(*rows(5000, 2), 2)
     first = sources.grid(0.01)
     assert sources.grid(0.01) is first

@@ -107,7 +107,7 @@ def test_blocks_taken_over_many_rows_give_the_same_bits(cached, monkeypatch):
     assert same(whole, everything(5000, 5, 1))
 
 
-def test_small_calls_are_really_small(monkeypatch):
+def test_few_rows_use_small_calls(monkeypatch):
     blocks, rows = some_blocks(np.random.default_rng(0)), some_rows(5000, 5, 1)
     assert len(rows._row_segments(15)) < 3
     assert rows._block_spans(blocks, 0, 10) == [(0, 10)]
@@ -185,7 +185,7 @@ class Late(StopToken):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_a_stop_is_heard_between_parts(n_jobs, monkeypatch, forced_threads):
+def test_stop_is_checked_between_parts(n_jobs, monkeypatch, forced_threads):
     monkeypatch.setattr(passes, "_LOOKUPS_PER_CALL", 1)
     blocks, rows = some_blocks(np.random.default_rng(0)), some_rows(5000, 5, n_jobs)
     table, cells = aligned_buffers.zeros(blocks.n_joint, 8), aligned_buffers.zeros(CELLS, 8)
@@ -231,7 +231,7 @@ def test_read_only_arrays_are_converted_to_compiled_types():
     assert CellSpace(levels, 2).levels.flags.writeable
 
 
-def test_room_given_by_the_caller_is_used():
+def test_buffer_of_the_caller_is_used():
     rows, blocks = some_rows(5, 2, 1), some_blocks(np.random.default_rng(0))
     out = rows.scores()
     assert rows.forward(blocks, aligned_buffers.zeros(blocks.n_joint, 2), np.ones(2), out) is out

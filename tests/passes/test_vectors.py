@@ -50,7 +50,7 @@ def test_products_of_short_vectors_are_as_long_as_others():
 
 
 @pytest.mark.parametrize("classes", [2, 7])
-def test_phi_is_spread_over_rows_and_pulled_back(classes):
+def test_forward_and_scatter_are_transposes_of_each_other(classes):
     random = np.random.default_rng(0)
     scale, w = random.normal(size=(2, 50, classes))
     rows = np.full((50, 8), 9.0)

@@ -7,7 +7,7 @@ from alrviz.passes.cost_model import PassSize, seconds_on_this_machine
 from alrviz.passes.warm import warm_passes
 
 
-def test_what_is_ready_takes_no_time():
+def test_compiled_kernels_take_no_time():
     assert warm_passes(3) >= 0.0
     assert warm_passes(3) == 0.0
     assert warm_passes(7) >= 0.0

@@ -35,13 +35,13 @@ def path(columns=2, steps=4, names=()):
 
 def test_two_classes_show_w_phi_filled_and_phi_beside_it():
     what = density.density_picture(ratio(), ["no", "yes"])
-    assert what["lines"]["what"] == ["w phi", "phi"]
+    assert what["lines"]["what"] == ["times its weight", "without its weight"]
     np.testing.assert_array_equal(what["lines"]["ys"][0], 2 * X)
     np.testing.assert_array_equal(what["lines"]["ys"][1], X)
     np.testing.assert_array_equal(what["fills"]["high"] + what["fills"]["low"], 2 * X)
     assert (what["fills"]["high"] >= 0).all()
     alone = density.density_picture(ratio(), ["no", "yes"], weighted=False)
-    assert alone["lines"]["what"] == ["phi"]
+    assert alone["lines"]["what"] == ["without its weight"]
     np.testing.assert_array_equal(alone["lines"]["ys"][0], X)
 
 

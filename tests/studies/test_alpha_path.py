@@ -21,7 +21,7 @@ def study():
     return alpha_path(load_demo("led", 600), recipes, alphas=ALPHAS, n_jobs=1).run()
 
 
-def test_the_strongest_pull_is_the_centers_model(study):
+def test_largest_alpha_gives_the_centers_model(study):
     frame = study.frame()
     assert study.progress.failed == 0
     anje = frame[frame.label == "anje"].iloc[0]
@@ -33,7 +33,7 @@ def test_the_strongest_pull_is_the_centers_model(study):
     assert toward_zero.log_loss.iloc[0] == pytest.approx(np.log(10), abs=1e-2)
 
 
-def test_the_weakest_pull_comes_near_the_fit_without_one(study):
+def test_smallest_alpha_is_close_to_the_unpenalised_fit(study):
     frame = study.frame()
     free = frame[(frame.label == "lr") & (frame.racer > 1)].iloc[0]
     assert free.alpha == 0
@@ -51,7 +51,7 @@ def test_a_point_is_the_fit_of_its_alpha_from_its_own_start_on_the_explorers_spl
         assert line.train_error == pytest.approx(run.trace[-1].extra["train_error"], abs=5e-3)
 
 
-def test_weights_leave_the_center_as_the_pull_weakens(study):
+def test_weights_leave_the_center_as_alpha_falls(study):
     curve = study.frame().query("racer == 1")
     spread = (curve.away_95 - curve.away_5).tolist()
     assert spread == sorted(spread)
@@ -77,6 +77,6 @@ def test_a_summary_means_over_repeats():
         (Recipe("lr"), {"holdout": 0}, "a holdout between 0 and 1"),
     ],
 )
-def test_what_has_no_path(recipe, change, complaint):
+def test_recipe_without_alpha_raises(recipe, change, complaint):
     with pytest.raises(RecipeError, match=complaint):
         alpha_path(load_demo("xor", 50), [recipe], **change)

@@ -34,7 +34,7 @@ def curve(values, errors=(0.01, 0.01, 0.01), measure="log_loss"):
         ((0.41, 0.4, 0.41), "unclear", 1.0),
     ],
 )
-def test_where_the_best_lies(values, place, alpha):
+def test_place_of_the_best_alpha(values, place, alpha):
     found = verdict_on(curve(values), "log_loss")
     assert (found.place, found.alpha, found.value) == (place, alpha, min(values))
     assert (found.first, found.last) == (values[0], values[2])
@@ -148,7 +148,7 @@ def test_names_say_the_center(study):
     assert "of 2 paths" in path_verdict(study).detail
 
 
-def test_a_fit_that_follows_a_hand_is_the_paths_own(study):
+def test_live_alpha_fit_equals_the_path(study):
     live = LiveAlphaPath(study.dataset)
     for alpha in (1.0, 100.0, 0.01, 1.0):
         row = live.fit(study.recipes[1], alpha)
@@ -169,7 +169,7 @@ def test_it_starts_at_the_nearest_fit():
     assert again["n_iter"] < first["n_iter"] / 2
 
 
-def test_it_is_stopped_and_says_what_cannot_be_fitted():
+def test_stop_ends_it_and_unfittable_recipes_raise():
     live = LiveAlphaPath(load_demo("led", 300))
     stop = StopToken()
     stop.stop()

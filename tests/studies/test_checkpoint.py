@@ -25,7 +25,7 @@ def store(tmp_path):
 
 
 @pytest.mark.parametrize("passing", [True, False])
-def test_a_failure_of_the_moment_is_not_kept(passing, store, monkeypatch):
+def test_temporary_failure_is_not_saved(passing, store, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(workers, "compute", lambda *_: failure("killed", passing))
         assert small(keep=store).run().progress.failed == 12
@@ -82,7 +82,7 @@ def test_a_study_goes_on_without_a_store_that_cannot_be_opened(tmp_path):
 
 
 @pytest.mark.parametrize("method", ["beat", "end"])
-def test_a_sign_of_life_that_is_refused_is_logged(method, store, monkeypatch, caplog):
+def test_failed_heartbeat_is_logged(method, store, monkeypatch, caplog):
     study = small(RECIPES[:1], keep=store)
     monkeypatch.setattr(store, method, refused)
     with caplog.at_level(logging.WARNING):

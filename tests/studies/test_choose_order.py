@@ -83,7 +83,7 @@ def planted():
     return make
 
 
-def test_the_rule_by_hand(planted):
+def test_one_standard_error_rule_by_hand(planted):
     one, two = np.array([0.40, 0.42, 0.38, 0.41, 0.39]), np.array([0.39, 0.42, 0.38, 0.40, 0.39])
     study = planted({0: np.full(5, 0.69), 1: one, 2: two})
     lines = study.summary()
@@ -160,7 +160,7 @@ def test_before_two_folds_there_is_no_verdict():
     assert isinstance(study.summary(), pd.DataFrame)
 
 
-def test_what_has_no_order():
+def test_recipe_without_order_raises():
     with pytest.raises(RecipeError, match="tan has no order"):
         choose_order(load_demo("xor", 100), Recipe("tan"))
     with pytest.raises(RecipeError, match=r"orders=\[1, 'x'\]"):

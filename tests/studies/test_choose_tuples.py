@@ -62,6 +62,6 @@ def test_fewer_than_two_folds_say_nothing_yet():
         ({"keeps": ("auto",)}, "keeps='auto' is not a number; expected a number from 0.001 to 1"),
     ],
 )
-def test_what_cannot_be_asked_is_said(given, says):
+def test_invalid_questions_raise(given, says):
     with pytest.raises(RecipeError, match=says):
         alrviz.choose_tuples(alrviz.load_demo("xor"), **given)

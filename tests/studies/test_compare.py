@@ -90,7 +90,7 @@ def test_latex_escapes_names():
     assert lines[4:6] == [r"50 \% \& \{more\} & 0.12 \\", r"-- & -- \\"]
 
 
-def test_what_cannot_be_compared():
+def test_incomparable_input_raises():
     with pytest.raises(RecipeError, match="different names and contents"):
         compare([load_demo("xor"), load_demo("xor")], RECIPES)
     with pytest.raises(RecipeError, match="did you mean 'log_loss'"):

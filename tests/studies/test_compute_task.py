@@ -76,7 +76,7 @@ def test_one_thread_while_any_task_is_computed_and_as_before_afterwards(monkeypa
         (KeyError(1), True),
     ],
 )
-def test_what_follows_from_recipe_and_table_lasts_and_the_rest_passes(error, passing, monkeypatch):
+def test_failures_of_recipe_and_table_are_final_others_temporary(error, passing, monkeypatch):
     monkeypatch.setattr(compute_task, "COMPUTE", {"fold": raising(error)})
     found = compute_task.compute(small().tasks[0], None)
     assert (found.failed, found.is_temporary) == (True, passing)

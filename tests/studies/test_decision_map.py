@@ -302,7 +302,7 @@ def test_errors_name_what_is_valid(mixed, model, options, message):
 
 
 @pytest.mark.parametrize("model", [object(), LogisticRegression(), LinearDiscriminantAnalysis])
-def test_what_is_no_fitted_classifier_cannot_be_mapped(model):
+def test_unfitted_classifier_cannot_be_mapped(model):
     with pytest.raises(TableError, match="expected a fitted classifier"):
         list(decision_map(model, [[0.0, 1.0], [1.0, 0.0]]))
 

@@ -107,7 +107,7 @@ def test_frames_are_tidy():
     assert path_frame(path).columns.tolist() == ["step", "bandwidths moved", "NLL training", "h / Silverman's of u"]
 
 
-def test_what_moves_scores_most_is_most_important():
+def test_importance_follows_the_movement_of_scores():
     x, rug = np.linspace(-1, 1, 50), np.linspace(-0.1, 0.1, 20)
     wide = ColumnRatio("u", 10 * x, 1.0, x=x, rug=rug)
     steep = ColumnRatio("v", np.where(np.abs(x) < 0.15, 40 * x, 0), 1.0, x=x, rug=rug)

@@ -60,7 +60,7 @@ def test_every_family_has_bands(recipe):
     table = found.importance()
     assert (table["nats_low"] <= table["nats_high"]).all()
     first, second = found.interactions.classes[:2]
-    own = found.effects(*table.index[:1], of=first, against=second)
+    own = found.effects(*table.index[:1], label=first, other_label=second)
     assert ((own["low"] <= own["median"]) & (own["median"] <= own["high"])).all()
     assert own["same_sign"].between(0, 1).all()
 
@@ -90,7 +90,7 @@ def test_the_numbers_depend_on_no_worker_and_on_the_seed_alone(data, study):
     assert not np.allclose(other.refits()[1][0], study.refits()[1][0])
 
 
-def test_what_was_kept_is_not_computed_again(data, study, tmp_path):
+def test_saved_refits_are_not_computed_again(data, study, tmp_path):
     store = Store(tmp_path / "runs.sqlite")
     first = alrviz.effect_bands(data, RECIPE, refits=6, n_jobs=1, keep=store)
     for _, _row in zip(range(3), first.rows(), strict=False):
@@ -103,7 +103,7 @@ def test_what_was_kept_is_not_computed_again(data, study, tmp_path):
         assert (one == two).all()
 
 
-def test_what_refits_would_choose_anew_is_refused(data):
+def test_recipes_with_open_choices_raise_for_bands(data):
     for recipe, words in (
         (alrviz.Recipe("salr", order=2, unit="cell"), "cells"),
         (alrviz.Recipe("dlr"), "cells"),
@@ -126,7 +126,7 @@ def test_refits_are_unpacked_once_each_and_kept_in_single_precision(data, monkey
     found = alrviz.effect_bands(data, RECIPE, refits=3, n_jobs=1).run()
     first, second = found.interactions.classes[:2]
     for name in found.importance().index[:5]:
-        assert found.effects(name, of=first, against=second)["low"].notna().all()
+        assert found.effects(name, label=first, other_label=second)["low"].notna().all()
     assert len(unpacked) == 4
     assert {drawn.dtype.name for drawn in found._refits_by_draw.values()} == {"float32"}
     assert not any(result.predicted for _, result in found.results())
@@ -147,7 +147,7 @@ def test_bands_leave_a_twentieth_of_further_draws_on_either_side(data, study):
     found = study.interactions
     name = study.importance().index[0]
     first, second = found.classes[:2]
-    own = study.effects(name, of=first, against=second)
+    own = study.effects(name, label=first, other_label=second)
     odds = f[:, found.pure.cells_of(found.number_of(name))]
     odds = odds[:, :, 0] - odds[:, :, 1]
     assert np.allclose(own["low"], odds.min(axis=0))  # of six draws a seventh lies below all in 1 of 7

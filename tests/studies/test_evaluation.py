@@ -352,7 +352,7 @@ def test_a_run_over_batches_is_judged_on_some_of_its_held_out_rows(tmp_path, mon
     assert alrviz.evaluate(unheld).what.startswith("training rows")
 
 
-def test_what_cannot_be_judged_is_refused_with_the_reason():
+def test_unevaluable_input_raises_with_the_reason():
     with pytest.raises(TableError, match="probabilities of 2 rows are NaN"):
         of([0.3, np.nan, np.nan], ["yes", "no", "no"])
     with pytest.raises(TableError, match="two classes are called '1'"):

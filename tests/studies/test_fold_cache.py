@@ -41,7 +41,7 @@ def test_each_family_has_its_kernels_made_ready(family, monkeypatch):
 @pytest.mark.parametrize(
     "second", [Recipe("kdb"), Recipe("ande"), Recipe("elr", structure="tan", max_iter=2, cross_tuning=False)]
 )
-def test_what_networks_share_is_in_the_seconds_of_each(second):
+def test_shared_network_seconds_count_for_each_recipe(second):
     dataset = load_demo("tic-tac-toe", 100)
     made = fold_cache.PreparedFold(SentTable.from_dataset(dataset), SplitSpec(0, 0, 2, 0), Recipe("tan"))
     made.fit(make_estimator(Recipe("tan"), n_jobs=1), Recipe("tan"))

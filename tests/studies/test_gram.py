@@ -43,7 +43,7 @@ def test_features_that_know_the_class_tell_all_pairs_apart():
     assert found.share == 1.0
 
 
-def test_what_all_classes_share_makes_no_rows_alike():
+def test_common_part_of_classes_does_not_change_the_kernel():
     y = np.array([0, 1, 2] * 5)
     phi = np.where(np.arange(3)[:, None] == y, 0.0, -5.0)[None]
     assert gram(phi, y, ["a", "b", "c"]).share == 1.0

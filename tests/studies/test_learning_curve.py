@@ -83,12 +83,12 @@ def test_theta_known_beforehand_is_an_advantage():
         (Recipe("alr", solver="sgd", alpha=0.0, scale="theta-gamma"), "expected scale='theta'"),
     ],
 )
-def test_what_cannot_learn_row_by_row(recipe, complaint):
+def test_recipes_that_cannot_learn_row_by_row_raise(recipe, complaint):
     with pytest.raises(RecipeError, match=complaint):
         learning_curve(load_demo("xor", 50), [recipe])
 
 
-def test_other_values_that_are_none():
+def test_invalid_option_values_raise():
     with pytest.raises(RecipeError, match="'single-pass', 'two-pass'"):
         learning_curve(load_demo("xor", 50), [Recipe("anje")], theta="three")
     with pytest.raises(RecipeError, match="whole numbers from 1"):

@@ -91,7 +91,7 @@ def test_bandwidths_can_be_dragged_after_stop(gaussians):
     assert np.isfinite(at_bandwidths(run, run.model.log_h + 0.1, run.model.w).nll)
 
 
-def test_what_is_stopped_is_not_answered(gaussians, fitted):
+def test_stopped_fit_returns_nothing(gaussians, fitted):
     token = StopToken()
     token.stop()
     with pytest.raises(Stopped):

@@ -33,7 +33,7 @@ def test_it_keeps_the_tuples_that_a_fit_is_made_of(family, params, selection):
         assert members == levels[-1]
 
 
-def test_another_share_follows_from_the_scores_there_are(monkeypatch):
+def test_changing_keep_reuses_scores(monkeypatch):
     data, live = alrviz.load_demo("twelve-bits", 600), LiveSelection(alrviz.load_demo("twelve-bits", 600))
     first = alrviz.Recipe("hsalr", order=3, keep=0.3)
     last(live, first)
@@ -58,7 +58,7 @@ def test_scores_come_before_all_are_there(monkeypatch):
     assert coming[0] > 0 == coming[-1]
 
 
-def test_what_tells_only_together_is_seen_by_the_gain_and_lost_from_below():
+def test_jointly_informative_columns_are_found_by_gain_only():
     found = last(LiveSelection(alrviz.load_demo("twelve-bits")), alrviz.Recipe("hsalr", order=2, keep=0.25))
     (pair,) = np.flatnonzero(found.is_significant)
     assert found.name(found.all_tuples()[pair]) == "bit_7 & bit_11"
@@ -74,7 +74,7 @@ def test_a_column_of_one_level_tells_nothing_with_any_other():
     assert [found.name(of) for of in found.all_tuples()[found.is_significant]] == ["bit_1 & bit_2"]
 
 
-def test_more_tuples_than_can_follow_a_hand_are_looked_at_where_they_grow(monkeypatch):
+def test_too_many_tuples_are_scored_only_where_they_grow(monkeypatch):
     recipe = alrviz.Recipe("hsalr", order=2, keep=0.25)
     all_scored = last(LiveSelection(alrviz.load_demo("twelve-bits", 600)), recipe)
     monkeypatch.setattr("alrviz.studies.protocols.live_selection.MAX_SCORED", 20)
@@ -83,7 +83,7 @@ def test_more_tuples_than_can_follow_a_hand_are_looked_at_where_they_grow(monkey
     assert found.levels[-1].kept_tuples == all_scored.levels[-1].kept_tuples
 
 
-def test_it_ends_when_it_is_told_to():
+def test_stop_ends_it():
     stop = StopToken()
     stop.stop()
     with pytest.raises(Stopped):

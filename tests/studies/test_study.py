@@ -279,7 +279,7 @@ def test_two_readers_see_the_same_rows(monkeypatch):
 def test_a_stopped_sitting_changes_nothing_of_the_next(monkeypatch):
     """Its thread is at a task while the study is stopped and started again, then ends with an error."""
     at_it, goes_on, sittings = threading.Event(), threading.Event(), []
-    original = study_module.computed
+    original = study_module.compute_tasks
 
     def computed(*args, **options):
         sittings.append(options["stop"])
@@ -289,7 +289,7 @@ def test_a_stopped_sitting_changes_nothing_of_the_next(monkeypatch):
             raise OSError("too late")
         yield from original(*args, **options)
 
-    monkeypatch.setattr(study_module, "computed", computed)
+    monkeypatch.setattr(study_module, "compute_tasks", computed)
     study = small()
     study.start()
     first = study._job
@@ -319,7 +319,7 @@ def test_progress_may_be_asked_while_cells_come():
     assert study._seconds[0] == 5.0
 
 
-def test_what_failed_is_not_forgotten_while_the_study_runs(monkeypatch):
+def test_redo_raises_while_the_study_runs(monkeypatch):
     monkeypatch.setattr(workers, "compute", lambda *_: failure("lost"))
     study = small()
     rows = study.rows()
@@ -347,7 +347,7 @@ def test_a_frame_survives_what_is_forgotten_meanwhile(monkeypatch):
         ({"rounds": 0}, "at least 1 repeat"),
     ],
 )
-def test_what_is_no_study(change, complaint):
+def test_invalid_study_settings_raise(change, complaint):
     with pytest.raises(RecipeError, match=complaint):
         small(**change)
 

@@ -17,7 +17,7 @@ from tests.studies.sweeps import RECIPES, numbers, small, small_effects
 ROOT = Path(__file__).parents[2]
 
 
-def test_what_is_kept_is_not_computed_again(tmp_path, calls):
+def test_saved_tasks_are_not_computed_again(tmp_path, calls):
     first = small(keep=tmp_path).run()
     assert len(calls) == 12
     again = small(keep=tmp_path).run()

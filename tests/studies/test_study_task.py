@@ -22,7 +22,7 @@ LR = [Recipe("lr", order=1)]
     ],
 )
 @pytest.mark.parametrize("given", ["DataFrame", "ndarray", "str"])
-def test_what_is_no_data_set_is_refused_and_it_is_said_what_makes_one(study, given):
+def test_wrong_type_of_dataset_raises_with_advice(study, given):
     iris = alrviz.load_demo("iris")
     table = {"DataFrame": iris.X, "ndarray": iris.X.to_numpy(), "str": "iris"}[given]
     with pytest.raises(TableError, match=rf"a {given} is no data set; expected what read_table\(.*load_demo\(name\)"):

@@ -224,7 +224,7 @@ def test_more_racers_and_other_labels():
     assert "anje 0" not in told.detail
 
 
-def test_a_held_out_loss_that_rises_again_is_not_kept_silent():
+def test_rising_test_loss_is_reported():
     steps = np.arange(102)
     rising = 0.9 + 0.01 * np.abs(steps - 20)
     pair = [lane("lr", falling(40, 100), heldout_loss=rising), lane("alr", falling(40, 100), heldout_loss=rising + 0.2)]
@@ -284,7 +284,7 @@ def test_a_racer_without_held_out_loss_hides_no_better_one():
     assert all(part in told.detail for part in ("alr 1.498", "lr 1.374"))
 
 
-def test_what_is_only_counted_is_compared_held_out_with_what_is_fitted():
+def test_counted_models_are_compared_on_test_rows():
     counted = lane("nb", [0.5], heldout_loss=[0.6])
     told = verdict([counted, lane("lr", falling(10, 20), heldout_loss=np.linspace(0.8, 0.5, 22))])
     assert told.headline == "lr converged after 21 iterations."
@@ -435,7 +435,7 @@ def test_while_it_runs_different_objectives_are_compared_on_test_rows():
     assert told.detail.endswith("lr 0.6000, alr 0.8000.")
 
 
-def test_who_leads_is_told_along_the_axis_that_is_shown():
+def test_leader_is_named_by_the_shown_unit():
     """In iterations alr won, in seconds lr: the sentence spoke of iterations under a picture of seconds."""
     lr, alr = lane("lr", falling(40, 100)), lane("alr", falling(10, 25))
     slow = alr.frame.assign(seconds=lambda frame: 10 * frame["seconds"])

@@ -59,7 +59,7 @@ def test_threads_of_a_worker_may_open_more_tables_than_it_keeps(empty, monkeypat
     assert failed == []
 
 
-def test_a_process_that_died_while_it_waited_is_not_taken_and_no_row_is_written_to_a_file(tmp_path, monkeypatch):
+def test_dead_idle_process_is_not_reused(tmp_path, monkeypatch):
     class Dead:
         def submit(self, *_):
             raise BrokenProcessPool("killed")
@@ -119,7 +119,7 @@ def test_shipments_without_their_content_are_small():
 
 
 @pytest.mark.parametrize("wrong", [{"n_jobs": 0}, {"n_jobs": True}, {"max_memory": -5}, {"max_memory": 0}])
-def test_what_is_no_number_of_workers_or_bytes_is_refused_at_once(wrong):
+def test_invalid_n_jobs_or_max_memory_raises(wrong):
     (name,) = wrong
     with pytest.raises(RecipeError, match=name):
         small(**wrong)

@@ -123,7 +123,7 @@ def test_separable_rows_turn_the_axis_and_the_measure_comes_back_afterwards():
     view.press_run()
     race.take(3)
     pump(view, 3)
-    assert view.picture.pane.object.yaxis[0].axis_label.startswith("training loss above the lowest")
+    assert view.picture.pane.object.yaxis[0].axis_label.startswith("loss above the lowest")
     for run in race.runs:
         step = run.trace[-1]
         run.trace.append(type(step)(*(getattr(step, n) for n in step.__slots__[:-1]), {**step.extra, "lead": 1.0}))

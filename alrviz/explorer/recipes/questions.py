@@ -169,7 +169,7 @@ QUESTIONS: Mapping[str, Question] = {
     ),
     "pull": Question(
         "Shrink toward 0, 1 or AnJE?",
-        "The center decides what remains under a strong penalty: nothing (0), or a generative model.",
+        "The center decides what remains under a strong penalty: zero, or a generative model.",
         _centers,
         needs_penalty=True,
     ),
@@ -247,7 +247,7 @@ class Example:
 EXAMPLES = (
     Example("ALR is faster", "LED, pairs of columns: ALR needs a third of LR's iterations", "led", 2),
     Example("equally fast", "LED, single columns: there is little to gain", "led", 1),
-    Example("no finite optimum", "Tic-tac-toe is completely separable: the weights grow without end", "tic-tac-toe", 2),
+    Example("perfect fit", "Tic-tac-toe is completely separable: the weights grow without end", "tic-tac-toe", 2),
     Example(
         "all orders",
         "Balance scale: single columns beside pairs, each with its own penalty, lower test log loss to a tenth",

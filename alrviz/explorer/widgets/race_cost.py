@@ -124,10 +124,10 @@ def cost_html(estimates: Sequence[RecipeEstimate]) -> str:
     if len(parameter_counts) > 1:
         parameters_text = f"{parameters_text} to {count_text(parameter_counts[-1])}"
     pass_seconds = [racer.one_pass.seconds for racer in estimates if racer.one_pass.passes]
-    scope_text = ", all models" if len(pass_seconds) > 1 else ""
-    time_text = f"{seconds_text(sum(pass_seconds))} per iteration{scope_text}" if pass_seconds else "not timed"
+    time_text = f"{seconds_text(sum(pass_seconds))} per iteration" if pass_seconds else "not timed"
     memory_text = bytes_text(race_bytes(estimates))
     choosing_seconds = sum(racer.choosing_cost.seconds for racer in estimates)
     time_text = f"choosing alpha {seconds_text(choosing_seconds)}, then {time_text}" if choosing_seconds else time_text
     costs_text = f"{time_text} · {parameters_text} parameters · {memory_text}"
-    return f"<span class='quiet' title='{safe(costs_text)}'>{costs_text}</span>"
+    hint = f"{time_text} of all models · {parameters_text} parameters each · {memory_text}"  # where there is no room
+    return f"<span class='quiet' title='{safe(hint if len(estimates) > 1 else costs_text)}'>{costs_text}</span>"

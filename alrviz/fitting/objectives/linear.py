@@ -87,6 +87,25 @@ class CellWeights:
             )
         return self.parameterisation.weights_at(np.concatenate([model.phi, model.bias[None, :]]))
 
+    def weights_near(self, model: LinearModel) -> Floats | None:
+        """Return the w (S + 1, C) whose phi is that of a model of other rows, 0 in cells that it lacks; None if columns
+        have other levels there.
+        """
+        space, seen_cells = self._tables.space, self._tables.seen_cells
+        if model.n_classes != self._tables.n_classes or not np.array_equal(model.space.levels, space.levels):
+            return None
+        number_of_tuple = model.space.numbers
+        tuple_numbers = np.array([number_of_tuple.get(tuple(columns), -1) for columns in space.members], np.int64)
+        t = space.tuple_of(seen_cells)
+        cells = np.where(tuple_numbers < 0, -1, model.space.first[tuple_numbers] - space.first)[t]
+        cells = np.where(tuple_numbers[t] < 0, -1, cells + seen_cells)
+        places = np.minimum(np.searchsorted(model.seen_cells, cells), max(0, len(model.seen_cells) - 1))
+        phi = np.zeros((len(seen_cells) + 1, model.n_classes))
+        shared = model.seen_cells[places] == cells
+        phi[:-1][shared] = model.phi[places[shared]]
+        phi[-1] = model.bias
+        return self.parameterisation.weights_at(phi)
+
 
 class LinearObjective(CellWeights, ScoredObjective):
     """F and its derivatives on the rows of a training set.

@@ -75,14 +75,13 @@ class AlphaFold:
         `Fold`.
         """
         objective, weights_by_alpha, alpha = self.objective, self.final_weights, value
-        nearest_alpha = min(weights_by_alpha, key=lambda end: float(np.sum(np.log(end / alpha) ** 2)), default=None)
         objective.penalise(tuple(alpha.tolist()) if len(alpha) > 1 else float(alpha[0]))
         solver, test = (
             Tron(max_start_steps=MAX_STEPS // 2),
             ConvergenceTest(objective, MAX_STEPS, FINAL_TOL if close else SEARCH_TOL),
         )
         self._point = None  # its buffers are free for this fit
-        state = solver.init(objective, self.w if nearest_alpha is None else weights_by_alpha[nearest_alpha])
+        state = solver.init(objective, self._nearest_end(alpha))
         while test.verdict(state) is None:
             stop.check()
             state = solver.advance(objective, state)
@@ -92,6 +91,16 @@ class AlphaFold:
             del weights_by_alpha[next(iter(weights_by_alpha))]
         weights_by_alpha[key] = state.point.w
         return row_losses(objective, state.point.w, self.heldout), self._training_share * state.passes
+
+    def start_from(self, other: "AlphaFold", value: Floats) -> None:
+        """Start at the end of the other fold's fit nearest to these alphas (G,), in the cells that both have."""
+        w = self.objective.weights_near(other.objective.model(other._nearest_end(value)))
+        self.w = self.w if w is None else w
+
+    def _nearest_end(self, alpha: Floats) -> Floats:
+        """Return the final weights of the fit at the nearest alphas; w before the first."""
+        nearest_alpha = min(self.final_weights, key=lambda end: float(np.sum(np.log(end / alpha) ** 2)), default=None)
+        return self.w if nearest_alpha is None else self.final_weights[nearest_alpha]
 
     def slopes(self) -> tuple[Floats, float]:
         """Return the slopes (G,) at the last alphas, by one run of conjugate gradients; see `SlopedFold`."""
@@ -146,6 +155,9 @@ class RowFold:
         log_norm = logsumexp(z, axis=0)
         self._last = value, matrix, np.exp(z - log_norm)
         return log_norm - z[self.y, np.arange(len(self.y))], self._training_share * products
+
+    def start_from(self, other: "RowFold", value: Floats) -> None:
+        """Start as before, whatever the values (G,): numbers of another fold are of other rows."""
 
     def slopes(self) -> tuple[Floats, float]:
         """Return the slopes (G,) at the last alphas; see `SlopedFold`."""

@@ -145,8 +145,8 @@ class EffectStudy(Study):
         importance_table["nats_low"] = importance_table["nats_low"].clip(lower=0.0)
         return importance_table
 
-    def effects(self, *columns: Any, of: Any, against: Any) -> pd.DataFrame:
-        """Return a row for each cell of a tuple of columns: its effect on the log-odds of class `of` against `against`.
+    def effects(self, *columns: Any, label: Any, other_label: Any) -> pd.DataFrame:
+        """Return a row for each cell of a tuple of columns: its effect on the log-odds of two classes.
 
         Columns: "levels", "rows", "pure", "median", "low" and "high" (the 90 % band of the refits) and "same_sign"
         (share of refits with the model's sign).
@@ -155,10 +155,10 @@ class EffectStudy(Study):
         if effects is None:
             return pd.DataFrame()
         classes = [str(label) for label in effects.classes.tolist()]
-        for label in (of, against):
-            if str(label) not in classes:
-                raise RecipeError(f"no class {label!r} in the model; expected one of {classes[:8]}")
-        k, baseline = classes.index(str(of)), classes.index(str(against))
+        for given_label in (label, other_label):
+            if str(given_label) not in classes:
+                raise RecipeError(f"no class {given_label!r} in the model; expected one of {classes[:8]}")
+        k, baseline = classes.index(str(label)), classes.index(str(other_label))
         cells = effects.pure.cells_of(effects.number_of(columns))
         table = effects.effects(*columns).iloc[:: len(classes)]
         log_odds = effects.pure.f[cells, k] - effects.pure.f[cells, baseline]

@@ -50,7 +50,7 @@ def turn() -> Iterator[None]:
 
 
 def _run_callback(callback: Callable[[], None]) -> None:
-    """Call and log errors, so that one unreachable page does not keep changes from the others."""
+    """Call `callback` and log its errors, so that one unreachable page does not keep changes from the others."""
     try:
         callback()
     except Exception:

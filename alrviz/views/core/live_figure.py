@@ -137,7 +137,10 @@ class LiveFigure:
 
     @pn.io.hold()
     def predict(self, prediction: Prediction | None, dark: bool = False) -> bool:
-        """Draw a reader's prediction in place of the last one; return whether any mark is visible."""
+        """Draw a reader's prediction in place of the last one; return whether any mark is visible.
+
+        dark: whether the ground is dark.
+        """
         key = None if prediction is None else (prediction, dark)
         if self.plot is None:
             return False
@@ -156,7 +159,7 @@ class LiveFigure:
 
     @pn.io.hold()
     def describe(self, sentence: str) -> None:
-        """Set the description that screen readers read out.
+        """Set the sentence that screen readers read out.
 
         It is sent separately from the figure: a description that comes with a figure replaced at once is lost.
         """
@@ -175,9 +178,10 @@ class LiveFigure:
                 self._on_resize()
 
     def _follow(self, fig: figure, picture: Picture, reset: bool) -> None:
-        """Set the ranges of a new picture, unless the reader has zoomed into the old one.
+        """Set the ranges of `fig` to those of a new picture, unless the reader has zoomed into the old one.
 
-        A notebook's browser echoes ranges late, so any range sent by the server recently does not count as zoom.
+        reset: whether they are set in any case. A notebook's browser echoes ranges late, so any range sent by the
+        server recently does not count as zoom.
         """
         old_picture = self.picture
         current_ranges = fig.x_range.start, fig.x_range.end, fig.y_range.start, fig.y_range.end
@@ -274,12 +278,12 @@ def feed(source: ColumnDataSource, columns: Data) -> str:
 
 
 def _differing_rows(old_column: Any, new_column: Any) -> Any:
-    """Return the rows where two columns of plain values differ; NaN equals NaN."""
+    """Return the rows where old_column and new_column, of plain values, differ; NaN equals NaN."""
     return np.flatnonzero((old_column != new_column) & ~((old_column != old_column) & (new_column != new_column)))
 
 
 def _are_equal(old_value: Any, new_value: Any) -> bool:
-    """Whether values are equal, recursively; NaN equals NaN."""
+    """Return whether old_value equals new_value, recursively; NaN equals NaN."""
     if isinstance(new_value, dict):
         return old_value.keys() == new_value.keys() and all(
             _are_equal(old_value[name], new_value[name]) for name in new_value

@@ -96,7 +96,10 @@ class NotebookViewer(Viewer):
         return [self]
 
     def _make_pump(self, look: Callable[[], bool], period: int, on_leave: Callable[[], None] | None = None) -> Any:
-        """Make the view's own pump, which renews the picture in the file when it rests; return its `wake`."""
+        """Make the view's own pump, which updates the picture in the file when it pauses; return its `wake`.
+
+        look, period, on_leave: arguments of `Pump`.
+        """
         self._pump = Pump(look, period, on_leave, lambda: renew(self), lambda: _Output.in_cell)
         return self._pump.wake
 
@@ -176,7 +179,10 @@ class NotebookViewer(Viewer):
     # ---- in a notebook -----------------------------------------------------------------------------------------------
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        """Return the output of a notebook: picture, text, and the script that requests the live view."""
+        """Return the output of a notebook: picture, text, and the script that requests the live view.
+
+        include, exclude: of IPython's protocol, without effect.
+        """
         shell = _shell()
         if shell is None or _uses_other_comm():
             return self._bundle_of_panel(include, exclude)
@@ -345,7 +351,7 @@ class _Output:
 
     @classmethod
     def register(cls, view: NotebookViewer, shell: Any) -> "_Output":
-        """Return a new output of a view, registered by its key so that pages can request the view."""
+        """Return a new output of a view in IPython's shell, registered by its key so that pages can request it."""
         if not cls.listening:
             cls.listening = True
             listen(shell.kernel, lambda key: cls.by_key[key].view if key in cls.by_key else None)
@@ -387,13 +393,13 @@ class _Output:
 
 
 def _picture_html(picture: str, alt_text: str) -> str:
-    """Return an img element of a PNG (base64)."""
+    """Return an img element of a picture, a PNG as base64; alt_text: what screen readers read out."""
     style = f"max-width: {PICTURE_WIDTH_PX}px; width: 100%"
     return f"<img src='data:image/png;base64,{picture}' alt='{escape(alt_text)}' style='{style}'>"
 
 
 def _current_cell(shell: Any) -> tuple[str, str]:
-    """Return the ids of the running cell and of its execution; "" where the notebook does not provide them."""
+    """Return the ids of the cell that the shell runs and of its execution; "" if the notebook provides none."""
     parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
     return parent.get("metadata", {}).get("cellId", ""), parent.get("header", {}).get("msg_id", "")
 
@@ -491,7 +497,7 @@ const waiting = setInterval(() => {{
 
 
 def _page(layout: Any, title: str, view_text: str) -> str:
-    """Return a self-contained page of a Panel layout; `view_text` is shown if scripts are disabled."""
+    """Return a self-contained page with this title of a Panel layout; `view_text` is shown if scripts are disabled."""
     document = Document()
     root = layout._render_model(document)
     try:

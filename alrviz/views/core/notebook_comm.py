@@ -89,13 +89,13 @@ _RESOURCES: dict[str, Callable[[], str]] = {
 
 
 def resource(name: str) -> str:
-    """Return a library that pages need: "scripts", "font", "state-sync" or `MATERIAL_BUNDLE`."""
+    """Return the text of a library that pages need; name: "scripts", "font", "state-sync" or `MATERIAL_BUNDLE`."""
     return _RESOURCES[name]()
 
 
 @cache
 def compressed_resource(name: str) -> bytes:
-    """Return a resource, compressed by gzip."""
+    """Return the `resource` of this name, compressed by gzip."""
     return gzip.compress(resource(name).encode(), 6)
 
 
@@ -113,7 +113,7 @@ def _strip_added_models(_panel: Any, root: Any, layout: Any, _old: Any) -> None:
 
 
 def strip_remote_assets(root: Any) -> None:
-    """Remove remote addresses from a model tree, and the bundles that the page loads by itself."""
+    """Remove remote addresses from the models below `root`, and the bundles that the page loads by itself."""
     # Without the freeze every assignment lets the document visit all its models, which took half of opening a view.
     with nullcontext() if root.document is None else root.document.models.freeze():
         for model in root.select({"type": UIElement}):
@@ -229,7 +229,7 @@ class Link:
             self._apply_patch(self._document, json.loads(data["patch"]))
 
     def _apply_patch(self, document: Document, patch: Any) -> None:
-        """Apply the reader's changes; changes that follow from them are held like any other."""
+        """Apply a patch with the reader's changes; changes that follow from them are held like any other."""
         document.apply_json_patch(patch, setter=self)
         callbacks = document.callbacks
         reader_events = [event for event in callbacks._held_events if event.setter is self]
@@ -259,7 +259,10 @@ def flush() -> None:
 
 
 def open_link(find: Callable[[str], Any], comm: Any, message: Any) -> None:
-    """Connect a page that requests a view; close the comm if the view is unknown."""
+    """Connect a page that requests a view by the comm's opening message; close the comm if the view is unknown.
+
+    find: returns the view of a key, or None.
+    """
     view = find(message["content"]["data"]["key"])
     if view is None:
         comm.close()
@@ -271,7 +274,7 @@ def open_link(find: Callable[[str], Any], comm: Any, message: Any) -> None:
 
 
 def listen(kernel: Any, find: Callable[[str], Any]) -> None:
-    """Start to accept requests from pages; `find` returns the view of a key, or None."""
+    """Start to accept requests from pages at a Jupyter kernel; `find` returns the view of a key, or None."""
     kernel.comm_manager.register_target(COMM_TARGET, partial(open_link, find))
     handle = Comm._handle_msg
 

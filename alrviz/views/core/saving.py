@@ -187,7 +187,10 @@ def figure_buttons(
 
 
 def csv_button(filename: str, numbers: Callable[[], str], description: str, label: str = "CSV") -> Any:
-    """Return a button that saves the text returned by `numbers`; `description` completes "save ..."."""
+    """Return a button, `label`, that saves the text returned by `numbers` as `filename`.
+
+    description: completes "save ...".
+    """
     return file_button(filename, lambda: numbers().encode(), description, label)
 
 

@@ -125,13 +125,13 @@ class Racer:
         return {f"{ALPHAS}{k}": value for k, value in enumerate(alpha if isinstance(alpha, tuple) else (alpha,), 1)}
 
     def end_at(self, limit: int | None) -> None:
-        """Hide steps after an iteration; None shows all."""
+        """Hide steps after iteration `limit`; None shows all."""
         self.limit = limit
         length = self.n_read if limit is None else min(self.n_read, limit + 1)
         self.columns = {name: values[:length] for name, values in self._buffers.items()}
 
     def trials(self, upto: int | None = None) -> int:
-        """Number of alphas tried up to a step; None for the last that may be shown."""
+        """Return the number of alphas tried up to step `upto`; None for the last that may be shown."""
         iteration_by_step = self.columns["index"][: None if upto is None else upto + 1]
         return len(iteration_by_step) - 1 - int(iteration_by_step[-1]) if len(iteration_by_step) else 0
 
@@ -156,7 +156,7 @@ class Racer:
         return len(self.run.trace) > self._read
 
     def summary(self, *, upto: int | None = None, ended: bool = True) -> RacerSummary:
-        """Return the data for a verdict at a step; `ended=False` hides the outcome."""
+        """Return the data for a verdict at step `upto` (None: the last); `ended=False` hides the outcome."""
         outcome = self.outcome if ended else None
         end = None if upto is None else upto + 1
         alphas = [self.columns[name][:end][-1] for name in self.alphas if len(self) and self.columns["index"][:end][-1]]
@@ -195,7 +195,7 @@ def _search_extra(trial: Mapping[str, float]) -> dict[str, float]:
 
 
 def value_at(racer: Racer, column: str, step: int) -> float:
-    """Return a racer's value at a step, or at its last step if that is earlier; NaN if it has none."""
+    """Return a racer's value in a column at a step, or at its last step if that is earlier; NaN if it has none."""
     column_values = racer.columns.get(column, ())
     return float(column_values[min(step, len(column_values) - 1)]) if len(column_values) else float("nan")
 
@@ -230,7 +230,7 @@ class RaceReader:
             self.end_at(limit)
 
     def end_at(self, limit: int | None) -> None:
-        """Hide steps after an iteration, -1 for all; None shows all of them."""
+        """Hide steps after iteration `limit`, -1 for all; None shows all of them."""
         self.limit = limit
         for racer in self.racers:
             racer.end_at(limit)

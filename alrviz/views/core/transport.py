@@ -172,7 +172,7 @@ class Playback:
 
 
 def change(widget: Any, **params: Any) -> None:
-    """Set parameters that differ; Panel sends even unchanged values to the browser."""
+    """Set those params of a widget that differ; Panel sends even unchanged values to the browser."""
     differences = {name: value for name, value in params.items() if getattr(widget, name) != value}
     if differences:
         widget.param.update(**differences)
@@ -202,7 +202,11 @@ def live_slider(kind: Any, on_move: Callable[[Any], None], **params: Any) -> Any
 def key_button(
     label: str, icon: str, key: str, hint: str, on_press: Callable[[], None], kind: Any = pmui.Button, **params: Any
 ) -> Any:
-    """Return a button with a keyboard shortcut: `key` is "space", "left", "right" or a letter."""
+    """Return a button that calls `on_press` when clicked or when its key is pressed.
+
+    label, icon, hint: its text, the name of its icon, its tooltip; key: "space", "left", "right" or a letter; kind: the
+    widget's class, made with `params`.
+    """
     button = kind(
         label=label, icon=icon, icon_size="20px", description=hint, css_classes=[f"alrviz-key-{key}"],
         stylesheets=[ICONS], margin=(0, 8, 0, 0), **{"variant": "outlined", **params},

@@ -133,7 +133,7 @@ class BandwidthView(NotebookViewer):
         loss_texts = [f"{safe(sample_name)} {number(float(values[k]))}" for sample_name, values in path.losses.items()]
         n_moves = int(path.outer[: k + 1].sum())
         times_text = f"{n_moves:,} time{'s' if n_moves != 1 else ''}"
-        step_text = f"Step {int(path.iterations[k]):,}: NLL per row {', '.join(loss_texts)} nats"
+        step_text = f"Iteration {int(path.iterations[k]):,}: loss per row {', '.join(loss_texts)} nats"
         say(self.sentence, f"<p class='quiet'>{step_text}; bandwidths moved {times_text} so far.</p>")
 
     def _csv(self) -> str:
@@ -142,12 +142,16 @@ class BandwidthView(NotebookViewer):
 
 def numbers_html(path: BandwidthPath) -> str:
     """Return the table of steps, thinned evenly."""
-    titles = ["step", *(f"NLL, {rows}" for rows in path.losses), *(f"h of {safe(name, 60)}" for name in path.columns)]
+    titles = [
+        "iteration",
+        *(f"loss, {rows}" for rows in path.losses),
+        *(f"bandwidth of {safe(name, 60)}" for name in path.columns),
+    ]
     n_steps = len(path.iterations)
     table_rows = []
     for k in evenly_spread(n_steps):
         cells = [f"{int(path.iterations[k]):,}", *(number(float(values[k]), 6) for values in path.losses.values())]
         cells += [number(float(value)) for value in path.ratios[k]]
         table_rows.append(cells)
-    note = "<p class='quiet'>h relative to Silverman's bandwidth.</p>"
-    return f"{html_table(titles, table_rows)}{note}{more_in_csv(n_steps, 'steps')}"
+    note = "<p class='quiet'>Bandwidths relative to Silverman's.</p>"
+    return f"{html_table(titles, table_rows)}{note}{more_in_csv(n_steps, 'iterations')}"

@@ -175,7 +175,9 @@ class DensityRatioView(NotebookViewer):
     def _provenance_line(self) -> str:
         """Return provenance and step of the frame."""
         scene = self.scene
-        step_text = "" if scene is None else f" · step {scene.iteration:,}{f' · {scene.note}' if scene.note else ''}"
+        step_text = (
+            "" if scene is None else f" · iteration {scene.iteration:,}{f' · {scene.note}' if scene.note else ''}"
+        )
         return self._provenance() + step_text
 
     def _numbers_html(self) -> str:
@@ -189,7 +191,9 @@ class DensityRatioView(NotebookViewer):
             table_rows.append(
                 (safe(ratio.column, 60), weight_text, bandwidth_text, relative_text, f"{ratio.importance:.4g}")
             )
-        return html_table(("column", "w", "h", "h / Silverman's", "spread of w &phi; (nats)"), table_rows)
+        return html_table(
+            ("column", "weight", "bandwidth", "bandwidth / Silverman's", "spread of w &phi; (nats)"), table_rows
+        )
 
     def _csv(self) -> str:
         if self.scene is None:

@@ -11,6 +11,7 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
+from alrviz.pictures.bandwidths import TIMES_SILVERMANS
 from alrviz.pictures.density import density_picture
 from alrviz.studies.density.density_frames import ColumnRatio
 from alrviz.views.core.live_figure import LiveFigure, picture_buttons
@@ -46,8 +47,8 @@ class RatioCell:
         self.words = html(margin=(4, 0, 0, 8))
         options = {plain(ratio): float(ratio) for ratio in RATIOS}
         self.slider = live_slider(
-            pmui.DiscreteSlider, self._slider_moved, label=f"{column}: h / Silverman's", options=options, value=1.0,
-            visible=False, margin=(0, 20, 8, 20),
+            pmui.DiscreteSlider, self._slider_moved, label=f"{column}: {TIMES_SILVERMANS}", options=options,
+            value=1.0, visible=False, margin=(0, 20, 8, 20),
         )  # fmt: skip
         self._placing, self._moved_at = Updating(), float("-inf")
         picture = as_high(self.picture.pane, height, HEIGHT_PX)
@@ -69,7 +70,10 @@ class RatioCell:
         return Origin(f"Density log-ratio of {self.column}", " · ".join(provenance_parts))
 
     def show(self, ratio: ColumnRatio, classes: Sequence[str], weighted: bool, dark: bool) -> None:
-        """Show the column of a new frame."""
+        """Show the column of a new frame.
+
+        classes: their names; weighted: whether w phi is drawn, or phi alone; dark: whether the ground is dark.
+        """
         settings = (tuple(classes), weighted, dark)
         if settings != self._drawn_settings or not self._is_drawn(ratio):
             old_picture = self.picture.picture
@@ -93,7 +97,11 @@ class RatioCell:
         change(self.slider, visible=visible)
         if visible:  # the label has the exact value, the slider only the nearest step
             ratio_text = plain(relative)
-            change(self.slider, label=f"{self.column}: h / Silverman's = {ratio_text}", value_label=ratio_text)
+            change(
+                self.slider,
+                label=f"{self.column}: {ratio_text} {TIMES_SILVERMANS}",
+                value_label=ratio_text,
+            )
         if visible and time.monotonic() - self._moved_at >= REST_SECONDS:
             with self._placing:
                 change(self.slider, value=float(RATIOS[int(np.abs(np.log(RATIOS) - np.log(relative)).argmin())]))
@@ -107,7 +115,7 @@ class RatioCell:
 
 
 def plain(value: float, digits: int = 3) -> str:
-    """Format a number with so many significant digits, as 1000 rather than 1e+03."""
+    """Format a value with so many significant digits, as 1000 rather than 1e+03."""
     return f"{float(f'{value:.{digits}g}'):g}"
 
 
@@ -118,11 +126,7 @@ def words_html(ratio: ColumnRatio) -> str:
     weights_text += " …" if len(weights) > 4 else ""
     bandwidth_text = ""
     if np.isfinite(ratio.bandwidth):
-        bandwidth_text = f" · h = {plain(ratio.bandwidth)}"
-        if np.isfinite(ratio.silverman) and len(weights) == 1:  # with more weights there is no room; see the slider
-            relative_text = plain(ratio.bandwidth / ratio.silverman)
-            title_text = f"Silverman&#39;s bandwidth, {plain(ratio.silverman)}"
-            bandwidth_text += f" = {relative_text} <abbr title='{title_text}'>h<sub>S</sub></abbr>"
+        bandwidth_text = f" · bandwidth {plain(ratio.bandwidth)}"
     if ratio.left_out:
         bandwidth_text += f" · the {len(ratio.levels):,} most frequent of {len(ratio.levels) + ratio.left_out:,} levels"
-    return f"<b>{safe(ratio.column, 60)}</b> <span class='quiet'>w = {weights_text}{bandwidth_text}</span>"
+    return f"<b>{safe(ratio.column, 60)}</b> <span class='quiet'>weight {weights_text}{bandwidth_text}</span>"

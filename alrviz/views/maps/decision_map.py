@@ -140,7 +140,7 @@ class DecisionMapView(NotebookViewer):
     # -- model and rows -----------------------------------------------------------------------------------------------
 
     def watch(self, model: Any, X: Any, y: Any = None) -> None:
-        """Map a model over rows; the axes stay if the rows have their columns."""
+        """Map a model over rows X of classes y; the axes stay if X has their columns."""
         self._model, self._y = model, y
         if X is not self._X:
             self._set_rows(X)
@@ -166,7 +166,7 @@ class DecisionMapView(NotebookViewer):
         return str(self.caption.object)
 
     def _set_rows(self, X: Any) -> None:
-        """Set the rows; axes stay if the rows have their columns."""
+        """Set the rows X; axes stay if X has their columns."""
         self._X, self._frame = X, None if X is None else frame_of(X)
         frame = self._frame
         if frame is None:
@@ -317,7 +317,9 @@ class MapMenus:
         self.panel = pn.Row(*self.axes, self.others, self.row, visible=visible, margin=0)
 
     def offer(self, names: Sequence[Any], rows: int) -> None:
-        """Offer columns and rows, and show the view's settings; hide menus without effect."""
+        """Offer the columns `names` and row numbers below `rows`; show the view's settings, hide menus without
+        effect.
+        """
         view = self._view
         with self._offering:
             options = {str(name): name for name in names}

@@ -51,7 +51,7 @@ class LiveMap(LiveFigure):
         self._pan_start: PanStart | None = None
 
     def show_surface(self, surface: Surface, *, dark: bool = False, drawing: str = "") -> None:
-        """Draw a surface; `drawing` is the mode of `let_draw`."""
+        """Draw a surface on a light or `dark` ground; `drawing` is the mode of `let_draw`."""
         old_plot, self._surface, self._points, self._wanted_mode = self.plot, surface, surface.points, drawing
         with self._updating:
             self.show(decision_map_picture(surface, dark=dark, width=self._width))
@@ -74,7 +74,7 @@ class LiveMap(LiveFigure):
                     self.plot[name].data = {column: [] for column in self.plot[name].data}
 
     def let_draw(self, mode: str) -> None:
-        """Set what a click does: "add", "move" or "remove" a point, "" for nothing.
+        """Set the mode, what a click does: "add", "move" or "remove" a point, "" for nothing.
 
         While drawing, zoom tools and tooltips are off. BokehJS refuses to add a removed tool again ("already
         registered"), so new zoom tools are made each time; hover tools stay, without renderers.
@@ -96,7 +96,7 @@ class LiveMap(LiveFigure):
             toolbar.active_drag = move_tools[0]
 
     def preview(self, x: float, y: float, k: int, label: str, n_classes: int) -> None:
-        """Show a new point at once; the next surface is fitted with it.
+        """Show a new point at (x, y) at once; the next surface is fitted with it.
 
         k, label: number and name of its class, also shown as the predicted one; n_classes: for the colours.
         """

@@ -30,7 +30,10 @@ def caption_html(surface: Surface, others: str, row: int, n_others: int) -> str:
 
 
 def others_words(others: str, row: int, n_others: int) -> str:
-    """Return how the columns on neither axis are treated; "" if there are none."""
+    """Return how the n_others columns on neither axis are treated; "" if there are none.
+
+    others: "typical", "row", "mean" or "near"; row: whose values they have, for "row".
+    """
     if not n_others:
         return ""
     treatment = {

@@ -60,7 +60,7 @@ class PlayerButtons:
         self.say_status()
 
     def end_at_screen(self, number: int, last_seen: int) -> None:
-        """Hide steps that the screen did not show yet when Stop was clicked; see `Player.end_at_screen`."""
+        """Hide steps that the screen did not show yet when Stop was clicked; arguments as of `Player.end_at_screen`."""
         if self.player.end_at_screen(number, last_seen):
             with turn(), pn.io.hold():
                 self._after()
@@ -104,8 +104,8 @@ class FitPlayer(PlayerButtons):
         self._draw, self._wake = draw, wake
         self._ticks = 0
         self.transport = Transport(self)
-        status_styles = {"min-width": "104px"}  # width of "step 16 of 17", so that the slider keeps its length
-        self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8), styles=status_styles)
+        status_styles = {"min-width": "132px"}  # width of "iteration 16 of 17", so that the slider keeps its length
+        self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 8, 0, 8), styles=status_styles)
         self.say_status()
 
     # ---- which run ---------------------------------------------------------------------------------------------------

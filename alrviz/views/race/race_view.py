@@ -172,7 +172,7 @@ class RaceView(PlayerButtons, NotebookViewer):
     # -- buttons ------------------------------------------------------------------------------------------------------
 
     def report_screen(self, number: int, last_seen: int) -> None:
-        """Tell `on_seen` what the reader's screen shows."""
+        """Call `on_seen` with the race and its last iteration on the screen, if the screen shows reader `number`."""
         reader = self.player.reader
         if reader is not None and reader.number == number and self._on_seen is not None:
             self._on_seen(reader.race, last_seen)

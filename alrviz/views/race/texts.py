@@ -28,7 +28,10 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def names_html(names: Sequence[str], labels: Sequence[str], dark: bool = False) -> list[str]:
-    """Return each racer's name, preceded by its mark in its colour, as in pictures."""
+    """Return the racers' names, each preceded by its mark in its colour, as in pictures.
+
+    labels: of the racers, which set their colours; dark: whether the ground is dark.
+    """
     looks = zip(racer_colours(labels, dark), racer_marks(len(names)), names, strict=True)
     return [
         f"<span style='color:{colour}' aria-hidden='true'>{sign}</span> {safe(name, 60)}"
@@ -37,13 +40,13 @@ def names_html(names: Sequence[str], labels: Sequence[str], dark: bool = False) 
 
 
 def _racers(reader: RaceReader, dark: bool) -> list[tuple[Racer, str]]:
-    """Return each racer with its name as HTML."""
+    """Return each racer with its name as HTML, for a light or `dark` ground."""
     names, labels = zip(*((racer.name, racer.label) for racer in reader.racers), strict=True)
     return list(zip(reader.racers, names_html(names, labels, dark), strict=True))
 
 
 def values_html(reader: RaceReader, unit: str = "iterations", dark: bool = False) -> str:
-    """Return the table of losses at the head and of milestones, in the unit of the x axis."""
+    """Return the table of losses at the head and of milestones, in the unit of the x axis; dark: of the ground."""
     has_test = any("heldout_log_loss" in racer.columns for racer in reader.racers)
     goals_by_name = _goals_by_name(reader)
     titles_and_hints = [(name, _HINTS[name]) for name in (["training", "test"] if has_test else ["training"])]
@@ -68,7 +71,7 @@ def values_html(reader: RaceReader, unit: str = "iterations", dark: bool = False
 
 
 def _trials_note(racer: Racer, head: int) -> str:
-    """Return the number of trials so far of a step length or of alphas, "" after the first iteration."""
+    """Return the number of trials up to step `head` of a step length or of alphas, "" after the first iteration."""
     trials = racer.trials(head)
     is_searching = len(racer) and not racer.columns["index"][: head + 1][-1]
     if not is_searching or not (racer.trial_fits > 0 or trials):
@@ -79,7 +82,10 @@ def _trials_note(racer: Racer, head: int) -> str:
 
 
 def _goal_titles(goals_by_name: dict[str, Milestones], unit: str) -> list[tuple[str, str]]:
-    """Return title and hint of the two columns of milestones, relative or absolute, or both if objectives differ."""
+    """Return title and hint of the two columns of milestones, counted in `unit`: relative, absolute, or both.
+
+    goals_by_name: each racer's milestones; of different objectives some are relative and others absolute.
+    """
     goals_by_kind = {goals.to_zero: goals for goals in goals_by_name.values()}
     titles_by_kind = {False: ("1 %", "0.1 %"), True: ("≤ 0.01", "≤ 10⁻⁴")}
     return [
@@ -92,7 +98,10 @@ def _goal_titles(goals_by_name: dict[str, Milestones], unit: str) -> list[tuple[
 
 
 def _goals_note(reader: RaceReader, goals_by_name: dict[str, Milestones], unit: str) -> str:
-    """Return the note below the milestones: what they count, and that they are provisional while the race runs."""
+    """Return the note below the milestones: what they count in `unit`, and that they are provisional during the race.
+
+    goals_by_name: each racer's milestones.
+    """
     kinds = {goals.to_zero for goals in goals_by_name.values()}
     # In a running race milestones are provisional, because the lowest objective is only the lowest so far.
     suffix = "" if reader.is_finished else " <b>so far</b> (provisional until the race has ended)"
@@ -113,14 +122,17 @@ def _goals_by_name(reader: RaceReader) -> dict[str, Milestones]:
 
 
 def _count_cell(count: float | None, unit: str) -> str:
-    """Return a milestone's count as a table cell; a dash if it was not reached."""
+    """Return a milestone's count in `unit` as a table cell; a dash if it was not reached."""
     if count is None:
         return "&ndash;"
     return f"{count:.0f}" if unit == "iterations" else f"{count:.3g}"
 
 
 def separation_html(reader: RaceReader, dark: bool = False) -> str:
-    """Return the separation meter: training accuracy, size of the coefficients, and the share of empty combinations."""
+    """Return the separation meter: training accuracy, size of the coefficients, and the share of empty combinations.
+
+    dark: whether the ground is dark.
+    """
     bars, colours = [], racer_colours([racer.label for racer in reader.racers], dark)
     for racer, colour in zip(reader.racers, colours, strict=True):
         lead, norm = value_at(racer, "lead", reader.head), value_at(racer, "phi_norm", reader.head)
@@ -162,7 +174,10 @@ def _grows_in_empty(racer: Racer) -> bool:
 
 
 def ends_html(reader: RaceReader, dark: bool = False) -> str:
-    """Return the table behind the verdict: each racer at its last step shown, its milestones and outcome."""
+    """Return the table behind the verdict: each racer at its last step shown, its milestones and outcome.
+
+    dark: whether the ground is dark.
+    """
     goals_by_name = _goals_by_name(reader)
     has_test = any("heldout_log_loss" in racer.columns for racer in reader.racers)
     column_titles = ["model", "iterations", "training loss, penalty included", *(["test"] if has_test else [])]
@@ -184,7 +199,7 @@ def ends_html(reader: RaceReader, dark: bool = False) -> str:
 
 
 def numbers_html(reader: RaceReader, dark: bool = False) -> str:
-    """Return the table of steps, with two columns per racer; the CSV has all columns."""
+    """Return the table of steps, two columns per racer; the CSV has all. dark: whether the ground is dark."""
     column_titles, cells = [reader.step_name], []
     for racer, name in _racers(reader, dark):
         total_weight = racer.run.trace.rows or 1.0
@@ -199,10 +214,10 @@ def numbers_html(reader: RaceReader, dark: bool = False) -> str:
 
 
 def evenly_spread(length: int) -> list[int]:
-    """Return the rows of a long table to show, evenly spread from first to last."""
+    """Return which rows of a table of this length to show, evenly spread from first to last."""
     return sorted({round(k) for k in np.linspace(0, length - 1, TABLE_ROWS).tolist()}) if length else []
 
 
 def more_in_csv(length: int, unit: str) -> str:
-    """Return a note for a table that shows only some of its rows."""
+    """Return a note for a table of so many rows (length; unit: what they are) that shows only some of them."""
     return f"<p class='quiet'>{TABLE_ROWS} of {length:,} {unit}; the CSV has all.</p>" if length > TABLE_ROWS else ""

@@ -69,7 +69,7 @@ def save_replay(race: Any, path: Any) -> None:
 
 
 def replay(race: Any) -> str:
-    """Return the HTML that `save_replay` writes."""
+    """Return the HTML page that `save_replay` writes of a race."""
     if getattr(race, "kind", None) == "path":
         return replay_html(path_film(race))
     race = as_race(race)
@@ -132,7 +132,7 @@ def race_film(reader: RaceReader, *, by: str = "you", max_steps: int = STEPS, ha
 
 
 def _progress_verdicts(reader: RaceReader, steps: Any, has_ended: bool) -> list[tuple[int, Verdict]]:
-    """Return verdicts by step; for a running race only that it is running, because this is sent repeatedly."""
+    """Return verdicts by step; before the race has ended only that it is running: this is sent repeatedly."""
     last_position = len(steps) - 1
     if not has_ended:
         return [(0, UNDECIDED)] if last_position else []
@@ -141,7 +141,7 @@ def _progress_verdicts(reader: RaceReader, steps: Any, has_ended: bool) -> list[
 
 
 def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: Any, reader: RaceReader) -> View:
-    """Return the lines of a measure: those of the racers, or of their alphas; the others are None."""
+    """Return the lines of the measure `name` at these steps: those of the racers, or of their alphas; else None."""
     curves, curves_before, curves_after = (alphas, racers, []) if name == "alpha" else (racers, [], alphas)
     train, heldout = (
         [None] * len(curves_before)
@@ -238,7 +238,7 @@ def _capitalise(text: str) -> str:
 
 
 def _column_lines(path: BandwidthPath, x: Any) -> list[ReplayLine]:
-    """Return a line for each column's bandwidth; those that changed most are coloured."""
+    """Return a line for each column's bandwidth at the steps x; those that changed most are coloured."""
     movement = np.nanmax(np.abs(np.log(np.maximum(path.ratios, 1e-300))), axis=0) if len(path.columns) else np.empty(0)
     colour_by_column = {int(d): COLUMN_COLOURS[k] for k, d in enumerate(np.argsort(-movement)[: len(COLUMN_COLOURS)])}
     return [
@@ -250,7 +250,10 @@ def _column_lines(path: BandwidthPath, x: Any) -> list[ReplayLine]:
 
 
 def _decision_ground(last_scene: DensityFrame, models: list[Any], dataset: Any) -> Ground | None:
-    """Return the decision map at every step, if there are two columns for its axes."""
+    """Return the decision map of the model at every step, if the dataset has two columns for its axes.
+
+    last_scene: the last step's columns, by importance.
+    """
     axes = film_axes(last_scene, dataset) if len(last_scene.classes) <= MOST_CLASSES else None
     if axes is None:
         return None
@@ -259,7 +262,7 @@ def _decision_ground(last_scene: DensityFrame, models: list[Any], dataset: Any) 
 
 
 def _panels(scenes: list[DensityFrame]) -> list[ReplayPanel]:
-    """Return panels of the most important columns: their contribution to the score at every step."""
+    """Return panels of the most important columns: their contribution to the score in each of the scenes (steps)."""
     last_scene = scenes[-1]
     shown_columns = sorted(range(len(last_scene.columns)), key=lambda d: -last_scene.columns[d].importance)[:MAX_PANELS]
     classes = last_scene.classes

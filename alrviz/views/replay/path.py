@@ -15,7 +15,7 @@ from alrviz.studies.statistics.verdict import Verdict
 
 
 def path_film(study: Any) -> Film:
-    """Return the film of an `alrviz.alpha_path` as far as it has computed.
+    """Return the film of a study by `alrviz.alpha_path` as far as it has computed.
 
     Raises:
         AlrvizError: if no path is finished yet.
@@ -67,7 +67,7 @@ def _reference_name(recipe: Recipe) -> str:
 
 
 def _weight_panels(quantiles_by_racer: dict[int, Any], names: list[str], colours: list[str]) -> list[ReplayPanel]:
-    """Return a panel for each path: quantiles of its weights minus the center's."""
+    """Return a panel for each path, of its name and colour: quantiles of its weights minus the center's."""
     panels = []
     for k, frame in quantiles_by_racer.items():
         columns = [name for name in frame.columns if str(name).startswith("away_")]

@@ -30,7 +30,7 @@ MIN_MARKED_SHARE = 0.25  # a value with this share of the rows is marked on a li
 
 
 def effects_html(facts: ReportFacts, label: str) -> str:
-    """Return the main effects, the most important ones unfolded, and the most important pairs."""
+    """Return the main effects toward the class `label`, the largest ones unfolded, and the most important pairs."""
     effects, ranking = facts.effects, facts.ranking
     assert effects is not None
     groups = ranking[ranking.order == 1].tuples.tolist()
@@ -53,7 +53,10 @@ def effects_html(facts: ReportFacts, label: str) -> str:
 
 
 def _column_figure(facts: ReportFacts, tuples: Sequence[str], label: str) -> str:
-    """Return the figure of a column, or of equivalent columns, whose points are added."""
+    """Return the figure of a column, or of equivalent columns, whose points toward the class `label` are added.
+
+    tuples: names of the columns.
+    """
     effects = facts.effects
     assert effects is not None
     singles = [effects.columns.index(name) for name in tuples if name in effects.columns]
@@ -93,8 +96,8 @@ _LINE_NOTE = " Intervals stand side by side, whatever their width."
 def column_points(facts: ReportFacts, column: int, tuples: Sequence[str], label: str) -> pd.DataFrame:
     """Return a row for each level of a column that occurs.
 
-    Columns: levels (its name), rows, effect (contribution of the tuples to the log-odds of the class against the mean
-    of the others), missing (whether it stands for missing values), single (whether it is a single value).
+    Columns: levels (its name), rows, effect (contribution of the tuples to the log-odds of the class `label` against
+    the mean of the others), missing (whether it stands for missing values), single (whether it is a single value).
     """
     effects = facts.effects
     assert effects is not None
@@ -118,7 +121,7 @@ def column_points(facts: ReportFacts, column: int, tuples: Sequence[str], label:
 
 
 def _level_names(facts: ReportFacts, column: int, labels: Sequence[str]) -> tuple[list[str], list[bool]]:
-    """Return names of levels and whether each is a single value.
+    """Return the names of a column's levels, from their labels, and whether each is a single value.
 
     An interval in which all rows have the same number is named by that number.
     """
@@ -136,7 +139,7 @@ def _level_names(facts: ReportFacts, column: int, labels: Sequence[str]) -> tupl
 
 
 def _mark_text(level: Any, table: pd.DataFrame) -> str:
-    """Return the mark of a level on a line: name and share if it is missing or very frequent, else ""."""
+    """Return the mark of a level (a row of the table): name and share if missing or very frequent, else ""."""
     share = level.rows / table.rows.sum()
     if level.missing:
         return f"missing ({percent(share)})"
@@ -146,7 +149,10 @@ def _mark_text(level: Any, table: pd.DataFrame) -> str:
 
 
 def effect_sentences(table: pd.DataFrame, ordered: bool, label: str) -> str:
-    """Return a summary of a `column_points` table, two or three sentences as HTML."""
+    """Return a summary of a `column_points` table toward the class `label`, two or three sentences as HTML.
+
+    ordered: whether its levels have an order.
+    """
     label, frequent = safe(label, 40), table[table.rows >= FULL_COLOUR_ROWS]
     n_rare = len(table) - len(frequent)
     frequent = table if len(frequent) < 2 else frequent
@@ -172,7 +178,7 @@ def effect_sentences(table: pd.DataFrame, ordered: bool, label: str) -> str:
 
 
 def _jump_warning(table: pd.DataFrame) -> str:
-    """Return a warning if several values differ strongly from both neighbours, else ""."""
+    """Return a warning if several values of a `column_points` table differ strongly from both neighbours, else ""."""
     line = table[~table.missing]
     point_steps = np.diff(line.effect)
     distance = np.minimum(np.abs(point_steps[:-1]), np.abs(point_steps[1:])) * (point_steps[:-1] * point_steps[1:] < 0)
@@ -225,7 +231,11 @@ def _pair_figures(effects: Interactions, table: pd.DataFrame, label: str) -> Ite
 def _pair_picture(
     effects: Interactions, numbers: Sequence[int], members: Sequence[int], levels: Sequence[Sequence[str]], label: str
 ) -> Picture:
-    """Return a pair's heat map toward a class. members: its columns; tuple_indices: tuples whose effects are added."""
+    """Return a pair's heat map toward the class `label`.
+
+    numbers: indices of the tuples whose effects are added; members: the pair's columns; levels: the names of their
+    levels.
+    """
     codes, n_classes = effects.encoded.codes[:, effects.encoded.weights > 0], len(effects.classes)
     row_weights = effects.encoded.weights[effects.encoded.weights > 0]
     k = list(map(str, effects.classes)).index(label)

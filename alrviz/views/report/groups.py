@@ -159,7 +159,10 @@ def where_it_fails(facts: ReportFacts, rows: bool) -> str:
 
 
 def _overview(facts: ReportFacts, is_binary: bool) -> str:
-    """Return the table of columns with the lowest and highest group for each figure."""
+    """Return the table of columns with the lowest and highest group for each figure.
+
+    is_binary: whether sensitivity and false alarms are among the figures.
+    """
     table_rows = []
     for name, table in facts.groups.items():
         table = table.assign(alarms=false_alarms(table.specificity), all_rows=1.0, others=1 - table.share)
@@ -181,7 +184,10 @@ def _lowest_and_highest(table: pd.DataFrame, figure: str) -> str:
 
 
 def _by_column(facts: ReportFacts, name: str, table: pd.DataFrame, is_binary: bool) -> str:
-    """Return pictures and tables of the groups of one column; table: its `Evaluation.groups`."""
+    """Return pictures and tables of the groups of the column `name`; table: its `Evaluation.groups`.
+
+    is_binary: whether there are two classes.
+    """
     evaluation = facts.evaluation
     height = 90 + 24 * len(table)
     html = figure_html(pictures.groups(table, evaluation.error), f"Errors by {name}", height=height)

@@ -31,7 +31,10 @@ SMALL_PROBABILITY, MIN_ROWS = 0.01, 100  # extreme probabilities are mentioned i
 def figure_html(
     picture: Picture, words: str, caption: str = "", *, width: int = 440, height: int = 300, note: str = ""
 ) -> str:
-    """Return a picture as a figure element; `words` is the text alternative, `note` HTML below the caption."""
+    """Return a picture as a figure element, width x height px.
+
+    words: the text alternative; caption: below it; note: HTML below the caption.
+    """
     caption_html = f"<figcaption>{caption}</figcaption>" if caption else ""
     return f"<figure>{still_svg(picture.plot().figure, words, width=width, height=height)}{caption_html}{note}</figure>"
 

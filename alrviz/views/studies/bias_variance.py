@@ -103,7 +103,7 @@ class BiasVarianceView(StudyView):
         self.tell_verdict(page_verdict(study, summary, self.definition))
 
     def _offer_axes(self, axes: list[str]) -> None:
-        """Offer the settings with more than one value in the grid."""
+        """Offer these axes: the settings with more than one value in the grid."""
         options = _axis_options(axes or ["order"])
         if self._axes.options != options:
             with param.parameterized.discard_events(self):
@@ -151,7 +151,10 @@ def cell_progress(study: "Study") -> dict[tuple[int, float], CellProgress]:
 
 
 def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], CellProgress], kind: str) -> str:
-    """Return the grid: a row per recipe, a column per training size, in each cell bias + variance = error."""
+    """Return the grid: a row per model, a column per training size, in each cell bias + variance = error.
+
+    table: the study's summary; cells: the progress by racer and training share; kind: of decomposition (KINDS).
+    """
     definition = KINDS[kind]
     train_shares = sorted(table["train_share"].unique())
     max_value = float(table[["error", definition.bias]].max().max())
@@ -164,12 +167,16 @@ def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], CellProgres
         first_row = row_by_share[train_shares[0]]
         dot_html = f"<span style='color:{family_colour(str(first_row['label']))}' aria-hidden='true'>●</span>"
         body_rows.append([f"{dot_html} {safe(first_row['name'], 60)}", *row_cells])
-    note = f"<p class='quiet'>{definition.bias_words} (solid) + {definition.variance_words} (light) = error</p>"
+    sum_text = f"Bars below: {definition.bias_words} (solid) + {definition.variance_words} (light) = error"
+    note = f"<p class='quiet'>{sum_text}. Whiskers above: ± one standard error.</p>"
     return note + html_table(["model", *map(share_text, train_shares)], body_rows, "scroll grid")
 
 
 def _grid_cell(summary_row: Mapping[Any, Any], progress: CellProgress, kind: str, max_value: float) -> str:
-    """Return a cell of the grid as HTML: bias + variance = error, or the progress. max_value: of a full bar."""
+    """Return a cell of the grid as HTML: bias + variance = error, or the progress.
+
+    summary_row: its figures; kind: of decomposition (KINDS); max_value: of a full bar.
+    """
     definition = KINDS[kind]
     bias, variance, error = summary_row[definition.bias], summary_row[definition.variance], summary_row["error"]
     if pd.isna(error):
@@ -191,7 +198,10 @@ def _grid_cell(summary_row: Mapping[Any, Any], progress: CellProgress, kind: str
 
 
 def _bar_html(bias: float, error: float, max_value: float, colour: str) -> str:
-    """Return a bar: solid up to the smaller of bias and error, pale from there to the larger one."""
+    """Return a bar: solid up to the smaller of bias and error, pale from there to the larger one.
+
+    max_value: of a full bar; colour: of both parts.
+    """
     percent_per_unit = 100 / (max_value or 1.0)
     start, upper_width = max(min(bias, error), 0.0) * percent_per_unit, max(bias, error, 0.0) * percent_per_unit
     solid_html = f"<b style='left:0; width:{start:.1f}%; background:{colour}'></b>"
@@ -200,7 +210,10 @@ def _bar_html(bias: float, error: float, max_value: float, colour: str) -> str:
 
 
 def numbers_html(table: pd.DataFrame, kind: str) -> str:
-    """Return the table of cells, with the rounding error of bias + variance = error in the last column."""
+    """Return the table of cells, with the rounding error of bias + variance = error in the last column.
+
+    table: the study's summary; kind: of decomposition (KINDS).
+    """
     definition = KINDS[kind]
     extra_columns = [("variance", "variance_domingos")] if kind == "Domingos" else []
     error_parts = [
@@ -219,15 +232,18 @@ def numbers_html(table: pd.DataFrame, kind: str) -> str:
         cells.append("&ndash;" if pd.isna(miss) else f"{miss:.0e}" if abs(miss) > 1e-15 else "0")
         body_rows.append(cells)
     note = (
-        f"<p class='quiet'>{definition.name}: {definition.bias_words} + {definition.variance_words} = error in every "
-        "line, up to rounding of "
-        "floating point; ± one standard error by the jackknife over the rounds, from three rounds on.</p>"
+        f"<p class='quiet'>{definition.definition}: {definition.bias_words} + {definition.variance_words} = error in "
+        "every line, up to rounding of floating point; ± one standard error by the jackknife over the rounds, from "
+        "three rounds on.</p>"
     )
     return html_table([*column_titles, "sum &minus; error"], body_rows) + note
 
 
 def page_verdict(study: "Study", table: pd.DataFrame, kind: str) -> Verdict:
-    """Return the model with the lowest error and how it splits, or before the run what Run will compute."""
+    """Return the model with the lowest error and how it splits, or before the run what Run will compute.
+
+    table: the study's summary; kind: of decomposition (KINDS).
+    """
     n_train_shares = table["train_share"].nunique()
     if study.phase == "waiting":
         n_fits, n_folds = len(study.tasks) // max(len(table), 1), max(task.split.folds for task in study.tasks)
@@ -243,7 +259,7 @@ def page_verdict(study: "Study", table: pd.DataFrame, kind: str) -> Verdict:
     row, definition = complete_rows.loc[complete_rows["error"].idxmin()], KINDS[kind]
     bias_text = f"{definition.bias_words} {row[definition.bias]:.3f}"
     lowest_text = f"{row['error']:.3f} = {bias_text} + {definition.variance_words} {row[definition.variance]:.3f}"
-    details = []
+    details = [f"{definition.definition}."]
     if study.phase != "done":
         details.append(f"So far, after {study.progress.done:,} of {len(study.tasks):,} fits.")
     if n_train_shares > 1:

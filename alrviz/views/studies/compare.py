@@ -1,4 +1,4 @@
-"""CompareView: recipes on data sets: means with standard deviations, win-draw-loss with sign tests, a scatter plot.
+"""CompareView: models on data sets: means with standard deviations, win-draw-loss with sign tests, a scatter plot.
 
 It shows a study of `alrviz.compare` while it computes.
 """
@@ -68,8 +68,8 @@ class CompareView(StudyView):
         small_params: dict[str, Any] = {"size": "small", "margin": (0, 8, 6, 0)}
         options = {measure_text: name for name, measure_text in WORDS.items()}
         self._measures = pmui.Select(label="Measure", options=options, value=self.measure, width=200, **small_params)
-        self._x_menu = pmui.Select(label="x", options={}, width=192, **small_params)
-        self._y_menu = pmui.Select(label="y", options={}, width=192, **small_params)
+        self._x_menu = pmui.Select(label="Across", options={}, width=192, **small_params)
+        self._y_menu = pmui.Select(label="Up", options={}, width=192, **small_params)
         self._offering = Updating()
         self._measures.link(self, value="measure", bidirectional=True)
         for menu in (self._x_menu, self._y_menu):
@@ -115,7 +115,7 @@ class CompareView(StudyView):
         self._measures.param.update(options=options, value=self.measure)
 
     def _offer_recipes(self, names: tuple[str, ...]) -> None:
-        """Offer the recipes for the axes; hide the picture if there is only one."""
+        """Offer the recipes' names for the axes; hide the picture if there is only one."""
         self._picture_part.visible = len(names) > 1
         if len(names) < 2:
             return
@@ -175,7 +175,7 @@ GRID = """
 
 
 def value_text(value: float, measure: str) -> str:
-    """Format a mean of a measure."""
+    """Format a value, a mean of a measure."""
     if pd.isna(value):
         return "&ndash;"
     return seconds_text(value) if measure in SECONDS else loss_text(value)
@@ -186,9 +186,10 @@ def _labels(study: "Study") -> list[str]:
 
 
 def means_html(study: "Study", summary_rows: pd.DataFrame, measure: str, dark: bool = False) -> str:
-    """Return the table of means and standard deviations by data set and recipe.
+    """Return the table of means and standard deviations of a measure by data set and recipe.
 
-    The lowest mean of a row is bold; incomplete cells show their number of fits.
+    The lowest mean of a row is bold; incomplete cells show their number of fits. summary_rows: the study's summary;
+    dark: whether the ground is dark.
     """
     n_fits, failures = fits_each(study), _failure_reasons(study)
     body_rows = []
@@ -213,13 +214,16 @@ def means_html(study: "Study", summary_rows: pd.DataFrame, measure: str, dark: b
     elif summary_rows.get(f"{measure}_sd", pd.Series(dtype=float)).notna().any():  # imported from a file
         title += f" <small>{spread_html}</small>"
     rank_rows = _rank_rows(study, summary_rows, measure)
-    return html_table(
-        [title, *names_html(study.names, _labels(study), dark)], body_rows, f"scroll means{layout_classes}", rank_rows
-    )
+    titles = [title, *names_html(study.names, _labels(study), dark)]
+    legend = "Bold: lowest in its row. In the picture whiskers are ± one standard deviation, grey dots single fits."
+    return html_table(titles, body_rows, f"scroll means{layout_classes}", rank_rows) + f"<p class='quiet'>{legend}</p>"
 
 
 def _mean_cell(result_row: dict[Any, Any], measure: str, n_fits: int, lowest: float | None, failed: Any) -> str:
-    """Return a mean as a table cell, the lowest in bold. failed: number of failed fits and a reason, or None."""
+    """Return the mean of a measure as a table cell, in bold if it is the lowest.
+
+    result_row: its figures; n_fits: of a complete cell; failed: number of failed fits and a reason, or None.
+    """
     value, deviation, fits = result_row[measure], result_row.get(f"{measure}_sd", float("nan")), int(result_row["fits"])
     value_html = value_text(value, measure)
     if fits == n_fits and value == lowest:
@@ -244,7 +248,10 @@ def _failure_reasons(study: "Study") -> dict[tuple[str, int], tuple[int, str]]:
 
 
 def _rank_rows(study: "Study", summary_rows: pd.DataFrame, measure: str) -> str:
-    """Return the table's last rows with mean ranks and geometric means, if there is more than one recipe."""
+    """Return the table's last rows with mean ranks and geometric means by a measure, if there is more than one recipe.
+
+    summary_rows: the study's summary.
+    """
     if len(study.recipes) < 2:
         return ""
     rank_table = ranks(study, measure, summary_rows)
@@ -260,7 +267,10 @@ def _rank_rows(study: "Study", summary_rows: pd.DataFrame, measure: str) -> str:
 
 
 def pairs_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = False) -> str:
-    """Return the table of wins, draws and losses of row against column recipes, with p of the sign test."""
+    """Return the table of wins, draws and losses of row against column recipes, with p of the sign test.
+
+    lines: the study's summary; measure: that is compared; dark: whether the ground is dark.
+    """
     if len(study.recipes) < 2:
         return ""
     by_names = {(pair.a, pair.b): pair for pair in pairs(study, measure, summary=lines).itertuples()}
@@ -271,8 +281,8 @@ def pairs_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = F
             [title, *(_pair_cell(by_names.get((row_name, column_name))) for column_name in study.names[1:])]
         )
     explanation = (
-        f"Data sets on which the line's recipe is lower in {WORDS[measure]}, equal, and higher than the column's; p of "
-        "the exact two-tailed sign test, ties left out"
+        f"Data sets on which the model of the line is lower in {WORDS[measure]}, equal, and higher than the column's; "
+        "p of the exact two-tailed sign test, ties left out"
     )
     return html_table([f"<abbr title='{explanation}'>win / tie / loss</abbr>", *titles[1:]], body_rows, "scroll pairs")
 
@@ -301,7 +311,10 @@ def leaks_html(study: "Study") -> str:
 
 
 def page_verdict(study: "Study", summary_rows: pd.DataFrame, measure: str) -> Verdict:
-    """Return which model is best and whether that is significant, or before the run what Run will compute."""
+    """Return which model is best and whether that is significant, or before the run what Run will compute.
+
+    summary_rows: the study's summary; measure: by which it is best.
+    """
     sets, n_fits = len(study.datasets), fits_each(study)
     if study.phase == "waiting":
         work_text = f"{plural(len(study.recipes), 'model')} on {plural(sets, 'data set')}"
@@ -321,7 +334,11 @@ def page_verdict(study: "Study", summary_rows: pd.DataFrame, measure: str) -> Ve
 def _best_model(
     study: "Study", lines: pd.DataFrame, measure: str, rank_table: pd.DataFrame, n_complete: int
 ) -> Verdict:
-    """Return which model has the best mean rank, and whether its lead over the second is significant."""
+    """Return which model has the best mean rank, and whether its lead over the second is significant.
+
+    lines: the study's summary; measure: that is ranked; rank_table: the mean ranks; n_complete: number of data sets
+    ranked.
+    """
     ranked_models = rank_table.sort_values("rank", kind="stable")
     winner, words = ranked_models.iloc[0], WORDS[measure]
     name = winner["name"]
@@ -352,7 +369,7 @@ def _best_model(
 
 
 def numbers_html(lines: pd.DataFrame, total: int) -> str:
-    """Return the table of all measures by data set and recipe; with the number of fits if `total` is above 1."""
+    """Return the table of all measures, a row for each of the summary's lines; with numbers of fits if total > 1."""
     body_rows = []
     for result_row in lines.to_dict("records"):
         cells = [value_text(result_row[measure], measure) for measure in WORDS]
@@ -362,11 +379,14 @@ def numbers_html(lines: pd.DataFrame, total: int) -> str:
         "<p class='quiet'>Means over the fits that did not fail; losses of test rows, log loss in nats. Bias and "
         "variance are Kohavi and Wolpert's plug-in estimates, from two repeats on.</p>"
     )
-    return html_table(["data", "recipe", *(["fits"] if total > 1 else []), *WORDS.values()], body_rows) + note
+    return html_table(["data", "model", *(["fits"] if total > 1 else []), *WORDS.values()], body_rows) + note
 
 
 def latex_frame(study: "Study", lines: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return a table of texts: means with standard deviations by data set, then mean ranks and geometric means."""
+    """Return a table of texts: means with standard deviations by data set, then mean ranks and geometric means.
+
+    lines: the study's summary; measure: of the means.
+    """
     cells = [
         {"data": row["data"], "name": row["name"], "text": _plain_text(row[measure], row.get(f"{measure}_sd"), measure)}
         for row in lines.to_dict("records")
@@ -384,7 +404,7 @@ def latex_frame(study: "Study", lines: pd.DataFrame, measure: str) -> pd.DataFra
 
 
 def _plain_text(value: float, deviation: float | None, measure: str) -> str:
-    """Return a value with its standard deviation, if there is one, for LaTeX."""
+    """Return a value of a measure with its standard deviation, if there is one, for LaTeX."""
     if pd.isna(value):
         return "--"
     digits = 2 if measure == "rank" else 4

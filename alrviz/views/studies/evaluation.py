@@ -202,7 +202,9 @@ class EvaluationView(NotebookViewer):
         self._show_worst()
 
     def _ask_costs(self, classes: Sequence[str]) -> None:
-        """Build the grid of costs when it is first needed: a row for each true class, a number for each prediction."""
+        """Build the grid of costs when it is first needed: a row for each true class of `classes`, a column per
+        prediction.
+        """
         if self.rule != COSTS or self._cost_classes == tuple(classes):
             return
         self._cost_classes, n_classes = tuple(classes), len(classes)
@@ -346,7 +348,7 @@ class EvaluationView(NotebookViewer):
         return f"{summary_html(evaluation)}<h2>Classes</h2>{classes_html(evaluation)}{groups_part}"
 
     def csv(self, name: str) -> str:
-        """Return a table as a CSV: "classes", "curve", "groups" or "worst"."""
+        """Return the table called `name` as a CSV: "classes", "curve", "groups" or "worst"."""
         evaluation = self._decisions or self.evaluation
         if evaluation is None:
             return ""
@@ -447,7 +449,7 @@ def classes_html(evaluation: Evaluation) -> str:
 
 
 def groups_html(table: pd.DataFrame, label: str) -> str:
-    """Return the table of groups with sensitivity, false alarms and errors, from `Evaluation.groups`."""
+    """Return the table of groups with sensitivity (class `label`), false alarms and errors, of `Evaluation.groups`."""
     table_rows, name = [], safe(label, 24)
     for row in table.to_dict("records"):
         error_text = f"{percent(row['error'])} ({percent(row['low'])} to {percent(row['high'])})"
@@ -462,7 +464,7 @@ def groups_html(table: pd.DataFrame, label: str) -> str:
 
 
 def group_losses_html(table: pd.DataFrame, label: str) -> str:
-    """Return the table of groups with probabilities and log losses, from `Evaluation.groups`."""
+    """Return the table of groups with probabilities of the class `label` and log losses, from `Evaluation.groups`."""
     table_rows = [
         [
             safe(group_row["group"], 60), _share_text(group_row["share"]), _share_text(group_row["p"]),
@@ -515,5 +517,5 @@ def worst_html(evaluation: Evaluation, n_rows: int = WORST_ROWS) -> str:
 
 
 def _left_aligned_cell(tag: str, words: Any) -> str:
-    """Return a left-aligned cell."""
+    """Return a left-aligned cell (tag: "td" or "th") with these words."""
     return f"<{tag} style='text-align:left'>{safe(words, 40)}</{tag}>"

@@ -104,7 +104,10 @@ class LearningCurveView(StudyView):
 
 
 def caption_html(study: "Study", spec: Mapping[str, Any]) -> str:
-    """Explain a point of the curves: window, shuffles, source of alr's theta; and report failed learners."""
+    """Explain a point of the curves: window, shuffles, source of alr's theta; and report failed learners.
+
+    spec: the study's settings.
+    """
     sentences = [
         "Each row is predicted before it is learned from; a point is the "
         f"<abbr title='Fewer at the start: then all rows so far. The grey stretch is the window of the last point.'>"
@@ -127,7 +130,7 @@ def caption_html(study: "Study", spec: Mapping[str, Any]) -> str:
 
 
 def page_verdict(study: "Study", crossed: Sequence[Crossing]) -> Verdict:
-    """Return where curves cross, or before the run what Run will compute."""
+    """Return where curves cross (crossed), or before the run what Run will compute."""
     rows = study.dataset.n_rows
     if study.phase == "waiting":
         n_shuffles = len(study.tasks) // len(study.recipes)
@@ -147,7 +150,10 @@ def page_verdict(study: "Study", crossed: Sequence[Crossing]) -> Verdict:
 
 
 def numbers_html(curves: pd.DataFrame, names: Sequence[str], measure: str) -> str:
-    """Return the table of means and standard errors: a row for each number of rows seen, two columns per learner."""
+    """Return the table of means and standard errors of a measure by number of rows seen, two columns per learner.
+
+    curves: the study's summary; names: of the learners.
+    """
     if measure not in curves or not len(curves):
         return "<p class='quiet'>No curve is complete yet.</p>"
     row_counts = sorted(curves["seen"].unique())

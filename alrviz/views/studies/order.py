@@ -103,7 +103,7 @@ def orders_of(study: OrderStudy) -> list[int]:
 
 
 def page_verdict(study: OrderStudy, verdict: OrderVerdict, lines: pd.DataFrame) -> Verdict:
-    """Return the verdict, or before the run what Run will compute."""
+    """Return the verdict, or before the run what Run will compute; lines: the study's summary."""
     if study.phase != "waiting":
         return folds_verdict(study, verdict, lines)
     orders = [order for order in orders_of(study) if order]
@@ -126,7 +126,7 @@ _COLUMNS = {
 
 
 def numbers_html(lines: pd.DataFrame) -> str:
-    """Return the table of orders."""
+    """Return the table of orders; lines: the study's summary."""
     if not len(lines):
         return "<p class='quiet'>No fold is complete yet.</p>"
     columns = [name for name in _COLUMNS if name in lines]

@@ -54,8 +54,8 @@ SIDE_WIDTH_PX = 352  # width of the weights and the table of the fit
 _THUMB_RADIUS_PX = 6  # the slider's thumb extends beyond its rail
 MAX_WAIT_SECONDS = 0.03  # most fits of small tables are done by then, so that the picture follows without delay
 _LEGEND = (
-    "<span class='quiet'><b aria-hidden='true'>—</b> training &nbsp;<b aria-hidden='true'>- -</b> test rows "
-    "&nbsp;<b aria-hidden='true'>○</b> lowest test</span>"
+    "<span class='quiet'><b aria-hidden='true'>—</b> training &nbsp;<b aria-hidden='true'>- -</b> test "
+    "&nbsp;<b aria-hidden='true'>○</b> lowest &nbsp;<b aria-hidden='true'>◇</b> at the slider</span>"
 )
 
 
@@ -288,7 +288,15 @@ class PathView(StudyView):
 def lines_of_study(study: "Study") -> tuple[list[Named], list[Named]]:
     """Return the paths of a study and its reference models, as named lines of the pictures."""
     names = path_names(study)
-    paths = [Named(name, study.recipes[recipe_index].label, recipe_index) for recipe_index, name in enumerate(names)]
+    paths = [
+        Named(
+            name,
+            study.recipes[recipe_index].label,
+            recipe_index,
+            name.partition(" toward ")[0] if len(names) == 1 else "",
+        )
+        for recipe_index, name in enumerate(names)
+    ]
     orders = {recipe.params["order"] for recipe in study.recipes}
     references = []
     for recipe_index in range(len(names), len(study.recipes)):
@@ -296,7 +304,7 @@ def lines_of_study(study: "Study") -> tuple[list[Named], list[Named]]:
         is_searched = recipe.solver != "none"
         model_text = f"{recipe.family}, no penalty" if is_searched else generative_name(recipe)
         order_text = f" n={recipe.params['order']}" if len(orders) > 1 else ""
-        short_text = f"{recipe.family}, alpha 0{order_text}" if is_searched else ""
+        short_text = f"{recipe.family} \N{GREEK SMALL LETTER ALPHA}=0{order_text}" if is_searched else ""
         references.append(Named(model_text + order_text, recipe.label, recipe_index, short_text))
     return paths, references
 
@@ -393,7 +401,10 @@ def failure_html(study: "Study") -> str:
 
 
 def fitted_html(row: dict[str, Any] | None, follower: PathFollower, path: int, alpha: float) -> str:
-    """Return the table of losses at an alpha, or why there is none yet."""
+    """Return the table of losses at an alpha of a path, or why there is none yet.
+
+    row: the figures of the fit; None without one.
+    """
     title = f"<p><b>At alpha {alpha_text(alpha)}</b> {_origin_text(row, follower)}</p>"
     if row is None:
         if follower.error is not None:
@@ -423,7 +434,7 @@ _COLUMNS = {
 
 
 def numbers_html(study: "Study", lines: pd.DataFrame) -> str:
-    """Return the table of all fits of the paths and of the reference models."""
+    """Return the table of all fits of the paths and of the reference models; lines: the study's summary."""
     if not len(lines) or "log_loss" not in lines:
         return "<p class='quiet'>Nothing is complete yet.</p>"
     paths, references = lines_of_study(study)

@@ -83,7 +83,7 @@ class PathFollower:
             self._next = None if self._under_way == (path, alpha) else (path, alpha)
 
     def wait(self, seconds: float) -> None:
-        """Wait for the fit under way at most so long, and store its results."""
+        """Wait for the fit under way, at most so many seconds, and store its results."""
         if self.busy:
             self._fit.wait(seconds)
             self.poll()

@@ -94,7 +94,7 @@ class SelectionView(StudyView):
         self.gains = LiveFigure("alrviz-tuple-gains")
         self.shares = {name: LiveFigure(f"alrviz-tuples-{name.replace('_', '-')}") for name in pictures.SHARES}
         self.search_text = html(min_height=48, margin=(0, 0, 6, 0))
-        self.slider = live_slider(pmui.IntSlider, self._slider_moved, label="t", start=1, end=100, value=60)
+        self.slider = live_slider(pmui.IntSlider, self._slider_moved, label="Share kept", start=1, end=100, value=60)
         slider_padding = {
             "padding-left": f"{LEFT_MARGIN_PX - _THUMB_RADIUS_PX}px",
             "padding-right": f"{RIGHT_MARGIN_PX - _THUMB_RADIUS_PX}px",
@@ -180,7 +180,10 @@ class SelectionView(StudyView):
         self._seek()
 
     def expect(self, stream: "Stream", recipe: "Recipe") -> None:
-        """Create the pictures of a run in advance: at its first level they would delay other visitors."""
+        """Create the pictures of a recipe's run in advance: at its first level they would delay other visitors.
+
+        stream: of the run's steps.
+        """
         with pn.io.hold():
             self._draw_levels(_search_of(stream, recipe, ()), recipe, None)
 
@@ -259,7 +262,7 @@ class SelectionView(StudyView):
         self._draw_search()
 
     def wait(self, seconds: float = 60.0) -> Search:
-        """Wait for the search and return it."""
+        """Wait for the search, at most so many seconds, and return it."""
         deadline = time.monotonic() + seconds
         while self._task.busy and time.monotonic() < deadline:
             self._task.wait(0.1)
@@ -280,7 +283,7 @@ class SelectionView(StudyView):
 
     def _place(self) -> None:
         with self._placing:
-            change(self.slider, value=self.keep, label=f"Keep t = {self.keep}%")
+            change(self.slider, value=self.keep, label=f"Share kept: {self.keep} %")
         if self.ranks.plot is not None:
             self.ranks.plot.parts["t"].location = self.keep / 100
 
@@ -382,12 +385,12 @@ def tuples_frame(search: Search) -> pd.DataFrame:
 
 
 def _levels_of(recipe: "Recipe") -> int:
-    """Return the number of levels of a selection."""
+    """Return the number of levels of a recipe's selection."""
     return int(recipe.params["order"]) if "grow" in recipe.params else 1
 
 
 def _search_of(stream: "Stream", recipe: "Recipe", levels: tuple[Level, ...]) -> Search:
-    """Return a run's selection so far as a search."""
+    """Return a run's selection so far, its levels, as a search."""
     columns = tuple(column.name for column in stream.spec.features)
     order, score = int(recipe.params["order"]), str(recipe.params["selection"])
     return Search(columns, order, score, levels, done=len(levels) == _levels_of(recipe))
@@ -407,6 +410,8 @@ def search_verdict(search: Search) -> Verdict:
     n_kept, n_scored = len(last_level.kept_indices), len(last_level.tuples)
     kept_text = f"{n_kept:,} of {n_all:,} {noun} {'is' if n_kept == 1 else 'are'} kept"
     detail = "" if n_scored == n_all else f"{n_scored:,} {noun} were scored, and the best share of these is kept."
+    marks = "Full dots are kept, rings discarded" + ("." if n_scored == n_all else ", crosses not scored.")
+    detail = f"{marks} {detail}".strip()
     if search.is_significant is None or search.gains is None:
         return Verdict(f"{kept_text}.", detail)
     verb_one, verb_many, meaning = _INFORMATIVE[min(search.order, 3)]
@@ -446,7 +451,7 @@ _INFORMATIVE = {
 
 
 def page_verdict(study: TupleStudy, verdict: TupleVerdict, lines: pd.DataFrame) -> Verdict:
-    """Return the verdict, or before the run what Run will compute."""
+    """Return the verdict, or before the run what Run will compute; lines: the study's summary."""
     if study.phase != "waiting":
         return folds_verdict(study, verdict, lines)
     n_folds, keeps = len({task.split for task in study.tasks}), json.loads(study.spec)["keeps"]
@@ -461,9 +466,9 @@ _HEADS = ("n", "kept", "folds", "log loss", "± <abbr title='standard error'>se<
 
 
 def numbers_html(lines: pd.DataFrame) -> str:
-    """Return the table of the study, a row for each order and share."""
+    """Return the table of the study's summary, lines: a row for each order and share."""
     table_rows: list[Sequence[str]] = [
-        (f"{row.order}", f"{row.kept:.0%}", f"{row.folds}", loss_text(row.log_loss), loss_text(row.se),
+        (f"{row.order}", f"{100 * row.kept:g} %", f"{row.folds}", loss_text(row.log_loss), loss_text(row.se),
          number(row.error), f"{row.parameters:,.0f}", number(row.train_seconds))
         for row in lines.itertuples()
     ]  # fmt: skip

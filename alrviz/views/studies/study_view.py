@@ -77,7 +77,7 @@ class StudyBar:
 
 
 def progress_html(study: "Study", outdated: bool = False) -> str:
-    """Return the progress of a study as a bar and text."""
+    """Return the progress of a study as a bar and text; outdated: whether settings have changed since."""
     progress = study.progress
     done_share = progress.done / max(progress.total, 1)
     progress_text = safe(progress_words(study))
@@ -93,7 +93,8 @@ def progress_words(study: "Study") -> str:
     fits and the server's message.
     """
     progress, phase = study.progress, study.phase
-    texts = [f"{progress.done:,} of {progress.total:,} fits"]
+    unit = "parts" if study.kind == "path" else "fits"  # a path is one task of many fits
+    texts = [f"{progress.done:,} of {progress.total:,} {unit}"]
     if phase == "running":
         texts.append(
             "computing" if progress.seconds_left is None else f"about {duration_text(progress.seconds_left)} left"
@@ -125,7 +126,7 @@ def folds_verdict(study: "Study", verdict: Verdict, lines: Any) -> Verdict:
 
 
 def notes_html(notes: Sequence[str]) -> str:
-    """Return what qualifies a verdict, as a paragraph in small type."""
+    """Return the notes that qualify a verdict as a paragraph in small type."""
     sentences = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in map(for_page, notes))
     return f"<p class='detail'>{sentences}</p>" if sentences else ""
 
@@ -218,7 +219,7 @@ class StudyView(NotebookViewer):
         return "" if self.study is None else study_csv(self.study, self.study.summary())
 
     def tell(self, text: str) -> None:
-        """Show this HTML as the sentence above the picture."""
+        """Show text (HTML) as the sentence above the picture."""
         say(self.sentence, f"<div class='sentence'>{text}</div>")
 
     def tell_verdict(self, verdict: Verdict, notes: str = "") -> None:

@@ -48,7 +48,7 @@ class DlrControls:
         self._on_choice, self._setting = on_choice, Updating()
         help_text = explain("bandwidth")
         self._bandwidth = select("Bandwidths", BANDWIDTHS, 146, description=help_text)
-        self._peer = select("Compare with", {}, 168)
+        self._peer = select("Compare with", {}, 204)
         self.menus = [self._bandwidth, self._peer]
         for name, menu in (("bandwidth", self._bandwidth), ("peer", self._peer)):
             menu.param.watch(lambda event, name=name: self._report_choice(name, event.new), "value")

@@ -1,4 +1,4 @@
-"""Texts of the Boundaries page: the accuracy of a model at the place shown, and the scripts."""
+"""Texts of the Boundaries page: headline and detail on the accuracy of a model, and the scripts."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,8 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.export import caption
 from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit
 from alrviz.studies.statistics.evaluation import wilson
-from alrviz.views.core.style import safe
+from alrviz.studies.statistics.verdict import Verdict, first_headline
+from alrviz.views.core.style import safe, verdict_html
 from alrviz.views.core.trace_reader import Racer
 from alrviz.views.maps.decision_map import DecisionMapView
 from alrviz.views.race.fit_player import FitPlayer
@@ -36,7 +37,7 @@ _DENSITY_HINTS = {
 def loss_words(bandwidth: str, nll: float) -> str:
     """Return the loss of the training rows, and whether their densities include the rows themselves."""
     method = "leave-one-out" if bandwidth in ("loo", "validation") else "self-included"
-    return f"<abbr title='{_DENSITY_HINTS[method]}'>{method}</abbr> NLL {number(nll)}"
+    return f"<abbr title='{_DENSITY_HINTS[method]}'>{method}</abbr> loss {number(nll)}"
 
 
 def few_rows_html(encoded: Encoded | None, noun: str) -> str:
@@ -47,6 +48,24 @@ def few_rows_html(encoded: Encoded | None, noun: str) -> str:
     rows_text = f"{n_rows:,} {noun}{'s' if n_rows != 1 else ''}"
     return (
         f" <span class='bad'><abbr title='{_FEW_ROWS_HINT}'><b>Few {noun}s</b></abbr>: a class has {rows_text}.</span>"
+    )
+
+
+def told_html(headline: Verdict, detail_html: str) -> str:
+    """Return a headline and its detail; the detail is HTML, with hover texts on its numbers."""
+    return verdict_html(headline) + (f"<p class='detail'>{detail_html}</p>" if detail_html else "")
+
+
+def accuracy_headline(model: str, error: float, n_rows: float, peer: str = "", peer_error: float = np.nan) -> Verdict:
+    """Return a headline on the accuracy of a model on test rows, beside that of a peer if there is one."""
+    peer_text = f", {peer} {100 * (1 - peer_error):.1f} %" if np.isfinite(peer_error) else ""
+    accuracy_text = f"{100 * (1 - error):.1f} %"
+    return Verdict(
+        first_headline(
+            f"{model} gets {accuracy_text} of {n_rows:,.0f} test rows right{peer_text}.",
+            f"{accuracy_text} of {n_rows:,.0f} test rows are right{peer_text}.",
+            f"{accuracy_text} of {n_rows:,.0f} test rows are right.",
+        )
     )
 
 
@@ -67,51 +86,52 @@ def trace_values(racer: Racer, iteration: int) -> dict[str, float]:
 
 
 def run_html(player: FitPlayer, outdated: bool) -> str:
-    """Return a line on the run shown: losses at the iteration, and how it ended."""
+    """Return headline and detail on the run shown: accuracy and losses at the iteration, and how it ended."""
     racer = player.racer
     if racer is None or not len(racer) or outdated:
         outcome = None if racer is None or len(racer) or outdated else racer.run.outcome
         reason = "" if outcome is None else safe(outcome.sentence, 400)
         return f"<p class='bad'>{reason}</p>" if reason else "<p class='quiet'>&nbsp;</p>"
-    values = trace_values(racer, player.place)
-    phrases = [f"NLL {number(values['nll'])} per training row"]
-    if np.isfinite(values["heldout"]):
-        phrases.append(f"test {number(values['heldout'])}")
-    if np.isfinite(values["error"]):
-        phrases.append(_accuracy_of_rows_html(values["error"], racer.run.trace.heldout_rows))
-    outcome_html, outcome = "", racer.run.outcome
+    values, outcome = trace_values(racer, player.place), racer.run.outcome
+    phrases = [f"<b>{safe(racer.recipe.name, 80)}</b> at iteration {player.place:,}"]
     if outcome is not None and player.ended:
-        outcome_html = f"; <abbr title='{safe(outcome.sentence)}'>{safe(outcome.code)}</abbr>"
-    return (
-        f"<p><b>{safe(racer.recipe.name, 80)}</b> <span class='quiet'>at iteration {player.place:,}:</span> "
-        f"{', '.join(phrases)}<span class='quiet'>{outcome_html}</span></p>"
-    )
+        phrases[0] += f" (<abbr title='{safe(outcome.sentence)}'>{safe(outcome.code)}</abbr>)"
+    phrases.append(f"loss {number(values['nll'])} per training row")
+    if np.isfinite(values["heldout"]):
+        phrases.append(f"{number(values['heldout'])} per test row")
+    headline = Verdict(f"Iteration {player.place:,}: training loss {number(values['nll'])} per row.")
+    if np.isfinite(values["error"]):
+        n_rows = racer.run.trace.heldout_rows
+        headline = accuracy_headline(racer.label, values["error"], n_rows)
+        phrases.append(_interval_html(values["error"], n_rows))
+    return told_html(headline, f"{', '.join(phrases)}.")
 
 
 def peer_html(name: str, peer: PeerFit) -> str:
-    """Return an HTML line on a peer: its label, test accuracy, log loss and rows, or that it is being fitted."""
+    """Return headline and detail on a peer: its accuracy, log loss and rows, or that it is being fitted."""
     from alrviz.estimators.peers import known_peers
 
     peer_info = known_peers().get(name)
     label = BEST if name == TRUTH else peer_info.label if peer_info is not None else name
     note = _BEST_HINT if peer_info is None else peer_info.note
     if peer.is_fitting:
-        return f"<p><b>{safe(label)}</b> <span class='quiet'>is being fitted &hellip;</span></p>"
+        return verdict_html(Verdict(f"{label[:1].upper()}{label[1:]} is being fitted."))
     fit: ReferenceFit | None = peer.reference
     if fit is None or fit.name != name:
         return "<p class='quiet'>&nbsp;</p>"
-    phrases = []
+    headline, phrases = Verdict(f"{label[:1].upper()}{label[1:]} is fitted."), []
     if np.isfinite(fit.error):
-        phrases.append(_accuracy_of_rows_html(fit.error, fit.heldout_rows))
+        headline = accuracy_headline(label, fit.error, fit.heldout_rows)
+        phrases.append(_interval_html(fit.error, fit.heldout_rows))
     if np.isfinite(fit.log_loss):
-        phrases.append(f"log loss {number(fit.log_loss)}")
+        phrases.append(f"test log loss {number(fit.log_loss)}")
     if fit.rows:
         phrases.append(f"fitted on {fit.rows:,} rows")
-    return f"<p><b>{safe(label)}</b> {', '.join(phrases)} <span class='quiet'>{safe(note, 200)}</span></p>"
+    return told_html(headline, f"{', '.join(phrases)}. {safe(note, 200)}")
 
 
 def dlr_html(tab: "DlrState") -> str:
-    """Return the sentence of the tab DLR: accuracy of the frame shown, of the peer, and the best possible."""
+    """Return headline and detail of the tab DLR: accuracy of the frame shown, of the peer, and the best possible."""
     frame, sketch = tab.frame, tab.drawing.sketch
     if frame is None:
         return run_html(tab.player, tab.outdated)
@@ -123,21 +143,24 @@ def dlr_html(tab: "DlrState") -> str:
     values = trace_values(racer, tab.player.place)
     bandwidth, warning = racer.recipe.params["bandwidth"], few_rows_html(racer.run.encoded, "row")
     if frame.live is not None:
-        fit_text = f"the fit reached {number(values['nll'])} at iteration {tab.player.place:,}"
         validation = frame.live.validation
         validation_text = f", validation {number(validation)}" if np.isfinite(validation) else ""
-        return (
-            f"<p><b>Bandwidths by hand</b>: {loss_words(bandwidth, frame.live.nll)} per training row"
-            f"{validation_text}; <span class='quiet'>{fit_text}; the weights were fitted again.</span>{warning}</p>"
+        return told_html(
+            Verdict(f"Bandwidths by hand: loss {number(frame.live.nll)}; the fit reached {number(values['nll'])}."),
+            f"{loss_words(bandwidth, frame.live.nll)} per training row{validation_text}; the weights of iteration "
+            f"{tab.player.place:,} were fitted again.{warning}",
         )
-    trace = racer.run.trace
-    phrases = [f"{loss_words(bandwidth, values['nll'])} per training row"]
+    trace, fit = racer.run.trace, tab.peer.reference
+    phrases = [f"Iteration {tab.player.place:,}: {loss_words(bandwidth, values['nll'])} per training row"]
     phrases += [f"validation {number(values['validation'])}"] if np.isfinite(values["validation"]) else []
+    headline = Verdict(f"Iteration {tab.player.place:,}: training loss {number(values['nll'])} per row.")
     if np.isfinite(values["error"]):
-        phrases.append(_accuracy_of_rows_html(values["error"], trace.heldout_rows))
+        has_peer = fit is not None and not tab.peer.is_fitting and fit.name != TRUTH
+        peer_error = fit.error if fit is not None and has_peer else np.nan
+        headline = accuracy_headline("DLR", values["error"], trace.heldout_rows, tab.menus.peer_label, peer_error)
+        phrases.append(f"DLR {_interval_html(values['error'], trace.heldout_rows)}")
     phrases += _peer_texts(tab)
-    iteration_html = f"<span class='quiet'>iteration {tab.player.place:,}:</span>"
-    return f"<p><b>dlr</b> {iteration_html} {', '.join(phrases)}{warning}</p>{_no_scale_html(tab)}"
+    return told_html(headline, f"{', '.join(phrases)}.{warning}") + _no_scale_html(tab)
 
 
 def source_line(tab: "DlrState") -> str:
@@ -163,45 +186,39 @@ def _no_scale_html(tab: "DlrState") -> str:
 
 
 def _peer_texts(tab: "DlrState") -> list[str]:
-    """Return the accuracies of the peer and of the Bayes-optimal classifier as HTML, as far as they are known."""
+    """Return the intervals of the peer and of the best possible classifier as HTML, as far as they are known."""
     fit = tab.peer.reference
     if fit is None or tab.peer.is_fitting or not np.isfinite(fit.error):
         return []
     n_rows, phrases = fit.heldout_rows, []
     if fit.name != TRUTH:
-        phrases.append(f"{safe(tab.menus.peer_label, 60)} {_accuracy_html(fit.error, n_rows)}")
+        phrases.append(f"{safe(tab.menus.peer_label, 60)} {_interval_html(fit.error, n_rows)}")
     if np.isfinite(tab.peer.best_error):
-        phrases.append(f"<abbr title='{_BEST_HINT}'>{BEST}</abbr> {_accuracy_html(tab.peer.best_error, n_rows)}")
+        accuracy_text = f"{100 * (1 - tab.peer.best_error):.1f} % ({_interval_html(tab.peer.best_error, n_rows)})"
+        phrases.append(f"<abbr title='{_BEST_HINT}'>{BEST}</abbr> {accuracy_text}")
     return phrases
 
 
 def _drawn_html(frame: "DlrFrame", recipe: Recipe) -> str:
-    """Return a line on a fit to drawn points: its loss per point and its bandwidths."""
+    """Return headline and detail on a fit to drawn points: its loss per point and its bandwidths."""
     fit = frame.live
     assert fit is not None
     numeric_densities = [density for density in frame.scene.columns if density.x is not None]
     bandwidths = [f"{safe(density.column, 40)} {density.bandwidth:.3g}" for density in numeric_densities]
-    loss = loss_words(recipe.params["bandwidth"], fit.nll)
-    return (
-        f"<p><b>dlr</b> <span class='quiet'>on the drawn points, without test rows:</span> {loss} per point, "
-        f"bandwidths {', '.join(bandwidths)}<span class='quiet'>{'' if fit.is_finished else ' &hellip;'}</span>"
-        f"{few_rows_html(fit.encoded, 'point')}</p>"
+    return told_html(
+        Verdict(f"DLR on the drawn points: loss {number(fit.nll)} per point."),
+        f"{loss_words(recipe.params['bandwidth'], fit.nll)}, without test rows; bandwidths {', '.join(bandwidths)}"
+        f"{'' if fit.is_finished else ' &hellip;'}{few_rows_html(fit.encoded, 'point')}",
     )
 
 
-def _accuracy_html(error: float, rows: float) -> str:
-    """Return the accuracy with its 95 % interval."""
+def _interval_html(error: float, rows: float) -> str:
+    """Return the 95 % interval of an accuracy."""
     if rows < 1:  # runs stored by earlier versions lack the number of test rows
-        return f"<b>{100 * (1 - error):.1f} %</b>"
+        return f"{100 * (1 - error):.1f} %"
     low, high = wilson(1 - error, rows)
-    interval_html = (
-        f"<abbr title='95 % interval of {rows:,.0f} rows (Wilson)'>{100 * low:.1f} to {100 * high:.1f}</abbr>"
-    )
-    return f"<b>{100 * (1 - error):.1f} %</b> ({interval_html})"
-
-
-def _accuracy_of_rows_html(error: float, rows: float) -> str:
-    return f"{_accuracy_html(error, rows)} of {rows:,.0f} test rows right"
+    hint = f"95 % interval of {rows:,.0f} rows (Wilson)"
+    return f"<abbr title='{hint}'>{100 * low:.1f} to {100 * high:.1f} %</abbr>"
 
 
 def dlr_script(tab: "DlrState") -> str:

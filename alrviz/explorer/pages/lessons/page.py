@@ -10,14 +10,15 @@ from alrviz.explorer.lessons.progress import progress_of
 from alrviz.explorer.page import Page
 from alrviz.explorer.shell import asset
 from alrviz.explorer.shell.theme import html
-from alrviz.views.core.style import safe
+from alrviz.views.core.style import ICONS, safe
 
 _INTRODUCTION = (
     "<p>A lesson asks before it shows: you predict a result, lock your answer, press Run and see what happens. All "
-    "answers are computed here.</p>"
+    "answers are computed on this server.</p>"
 )
 _WRITE_HINT = (
-    "<p class='quiet'>To write your own: set up a page and press <em>Make a lesson from here</em> in the header; "
+    "<p class='quiet'>To write your own: set up a page and press <em>Make a lesson from here</em> "
+    "(<span class='material-icons' aria-hidden='true'>post_add</span> in the header); "
     "<code>alrviz explore --lesson FILE</code> opens it.</p>"
 )
 
@@ -30,7 +31,7 @@ class LessonsPage(Page):
     def view(self) -> Viewable:
         """Build the page."""
         self._list = html()
-        self._list.stylesheets = [*self._list.stylesheets, asset("page.css", __package__)]
+        self._list.stylesheets = [*self._list.stylesheets, ICONS, asset("page.css", __package__)]
         return pn.Column(self._list, sizing_mode="stretch_width", margin=0)
 
     def on_shown(self) -> None:
@@ -46,9 +47,11 @@ class LessonsPage(Page):
         assert lesson is not None
         step = progress_of(self.session.owner, lesson).step
         link = f"?lesson={lesson.id}" + (f"&amp;step={step}" if 1 < step < len(lesson.steps) else "")
+        # What a lesson needs is given by numbers, which are those of the shipped lessons.
+        number_text = f"{library.SHIPPED.index(id) + 1}. " if id in library.SHIPPED else ""
         audience_html = f"<span>{safe(lesson.audience)}</span><br>" if lesson.audience else ""
         return (
-            f"<li><a href='{link}'><b>{safe(lesson.title)}</b>{audience_html}"
+            f"<li><a href='{link}'><b>{number_text}{safe(lesson.title)}</b>{audience_html}"
             f"<span class='quiet'>{lesson.minutes} minutes, {plural(len(lesson.questions), 'question')}"
             f"{_progress_text(step, lesson)}</span></a></li>"
         )
