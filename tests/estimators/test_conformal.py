@@ -84,7 +84,7 @@ def test_wrong_input_is_refused():
         sets.predict_set(X)
     with pytest.raises(RecipeError, match="coverage=90 "):
         sets.predict_set(X, 90)
-    with pytest.raises(TableError, match="'k9'.*'k0'"):
+    with pytest.raises(TableError, match=r"'k9'.*'k0'"):
         conformal(model, X[:1], ["k9"])
     with pytest.raises(TableError, match=r"\(2,\).* 1 rows"):
         conformal(model, X[:1], y[:2])
