@@ -24,7 +24,7 @@ def page():
 
 
 def test_the_line_is_used_until_there_is_a_verdict(page):
-    assert page.recommendation().label == "n = 2, t = 50%"
+    assert page.recommendation().label == "n = 2, 50 % kept"
     page.study_view.keep = 75
     assert page.recommendation().label == "n = 2, t = 75%"
     mine, beside = page.recommendation().racers()

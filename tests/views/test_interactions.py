@@ -37,7 +37,7 @@ def test_the_most_important_tuple_is_shown_first(view, study):
     found = study.interactions
     pure = found.pure.f[found.pure.cells_of(found.number_of("bit_1 & bit_2"))]
     assert sorted(cells["value"]) == pytest.approx(sorted(pure[:, 1] - pure[:, 0]))
-    assert "3 refits" in view.key.object
+    assert "3 resampled fits" in view.key.object
     assert "matter" in view.sentence.object
 
 
@@ -150,7 +150,7 @@ def test_what_was_taken_apart_before_is_shown_without_a_study(study):
     view.watch(study)
     assert "test loss without" in view._numbers.table.object
     assert view.effects is study.interactions
-    assert "3 refits" in view.key.object
+    assert "3 resampled fits" in view.key.object
     view.show_model(found, {"model": "mine.zip"})
     assert view.effects is found
     assert "mine.zip" in view.origin("row").title

@@ -37,7 +37,7 @@ def settle(view):
 def test_before_it_runs_it_says_what_run_will_do_and_fits_where_the_slider_is():
     view = alrviz.PathView(study())
     assert "Press Run: fits from a strong" in view.sentence.object
-    assert "0 of 5 fits" in view.bar.progress.object
+    assert "0 of 5 parts" in view.bar.progress.object
     settle(view)
     assert view.losses.plot["live"].data["x"] == [10.0]
     assert "fitted in" in view.fit_text.object

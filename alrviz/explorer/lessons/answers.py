@@ -99,7 +99,9 @@ class Measure:
         return "number" in self.kinds
 
     def takes(self, n_arguments: int) -> bool:
-        """Whether it takes so many arguments."""
+        """Return whether the measure can be called with so many arguments: at least those not marked "where needed", at
+        most `max_args`, or all.
+        """
         names = self.arguments.split(", ")
         n_optional = sum(name.endswith("where needed") for name in names)
         return len(names) - n_optional <= n_arguments <= (self.max_args or len(names))

@@ -80,7 +80,7 @@ class RunAttributes:
 
     @property
     def encoder(self) -> Any:
-        """The encoder fitted on the training rows, once prepared."""
+        """The encoder fitted on the training rows; None until the rows are prepared."""
         rows = self.coded or self._prepared
         return rows.encoder if rows else None
 

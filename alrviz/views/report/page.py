@@ -244,7 +244,9 @@ def _order_words(order: int) -> str:
 
 
 def _learning_words(facts: ReportFacts, recipe: Recipe) -> str:
-    """Return how points were fitted, with an explanation of regularisation."""
+    """Return how the points of the levels (their contributions to the score of each class) were fitted, and what
+    regularisation does to them.
+    """
     method_text = recipe.definition.training_method(recipe.params)
     if not recipe.definition.is_regularised(recipe.params):
         return method_text

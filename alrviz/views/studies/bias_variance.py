@@ -151,7 +151,7 @@ def cell_progress(study: "Study") -> dict[tuple[int, float], CellProgress]:
 
 
 def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], CellProgress], kind: str) -> str:
-    """Return the grid: a row per recipe, a column per training size, in each cell bias + variance = error.
+    """Return the grid: a row per model, a column per training size, in each cell bias + variance = error.
 
     table: the study's summary; cells: the progress by racer and training share; kind: of decomposition (KINDS).
     """
@@ -167,7 +167,8 @@ def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], CellProgres
         first_row = row_by_share[train_shares[0]]
         dot_html = f"<span style='color:{family_colour(str(first_row['label']))}' aria-hidden='true'>●</span>"
         body_rows.append([f"{dot_html} {safe(first_row['name'], 60)}", *row_cells])
-    note = f"<p class='quiet'>{definition.bias_words} (solid) + {definition.variance_words} (light) = error</p>"
+    sum_text = f"Bars below: {definition.bias_words} (solid) + {definition.variance_words} (light) = error"
+    note = f"<p class='quiet'>{sum_text}. Whiskers above: ± one standard error.</p>"
     return note + html_table(["model", *map(share_text, train_shares)], body_rows, "scroll grid")
 
 
@@ -231,9 +232,9 @@ def numbers_html(table: pd.DataFrame, kind: str) -> str:
         cells.append("&ndash;" if pd.isna(miss) else f"{miss:.0e}" if abs(miss) > 1e-15 else "0")
         body_rows.append(cells)
     note = (
-        f"<p class='quiet'>{definition.name}: {definition.bias_words} + {definition.variance_words} = error in every "
-        "line, up to rounding of "
-        "floating point; ± one standard error by the jackknife over the rounds, from three rounds on.</p>"
+        f"<p class='quiet'>{definition.definition}: {definition.bias_words} + {definition.variance_words} = error in "
+        "every line, up to rounding of floating point; ± one standard error by the jackknife over the rounds, from "
+        "three rounds on.</p>"
     )
     return html_table([*column_titles, "sum &minus; error"], body_rows) + note
 
@@ -258,7 +259,7 @@ def page_verdict(study: "Study", table: pd.DataFrame, kind: str) -> Verdict:
     row, definition = complete_rows.loc[complete_rows["error"].idxmin()], KINDS[kind]
     bias_text = f"{definition.bias_words} {row[definition.bias]:.3f}"
     lowest_text = f"{row['error']:.3f} = {bias_text} + {definition.variance_words} {row[definition.variance]:.3f}"
-    details = []
+    details = [f"{definition.definition}."]
     if study.phase != "done":
         details.append(f"So far, after {study.progress.n_done:,} of {len(study.tasks):,} fits.")
     if n_train_shares > 1:

@@ -39,7 +39,7 @@ HEIGHTS = ("430px", "320px")
 # Quantities that can be shown of a tuple's cells, by label.
 QUANTITIES = {"pure": "pure", "phi": "phi", "w": "w", "rows": "rows", "P(class)": "p", "log theta": "theta"}
 SIGNED = ("pure", "phi", "w")
-LABELS = {"names": "names", "dots": "dots"}
+LABELS = {"by name": "names", "by dots": "dots"}
 _PRESS_RUN = Verdict(
     "Press Run: which columns and pairs matter, and how certain is that?",
     "The model is fitted, split into effects, and refitted to resampled rows for the whiskers.",
@@ -192,7 +192,7 @@ class InteractionsView(StudyView, RowSettings):
             return
         n_refits, n_refits_in_all = study.progress.n_done - 1, study.progress.total - 1
         bands_text = "no whiskers yet" if n_refits_in_all else "no whiskers: nothing was refitted"
-        self._show_effects(effects, f"whiskers: 90 % of {n_refits} refits" if n_refits > 1 else bands_text)
+        self._show_effects(effects, f"whiskers: 90 % of {n_refits} resampled fits" if n_refits > 1 else bands_text)
 
     def _show_effects(self, effects: Interactions, bands: str) -> None:
         """Show a model's effects; bands: a note on the whiskers."""
@@ -205,7 +205,8 @@ class InteractionsView(StudyView, RowSettings):
             f"<span style='color:{colour}'>■</span> {order_text}&ensp;"
             for colour, order_text in pictures.legend(sorted(set(effects.pure.sizes.tolist())))
         )
-        say(self.key, f"{legend_html}<span class='quiet'>{bands}; press a bar or a cell</span>")
+        hint = f"» selected: press a bar or a cell to select another; {bands}"
+        say(self.key, f"{legend_html}<span class='quiet'>{hint}</span>")
         self._update({"study"})
 
     def csv_of_summary(self) -> str:

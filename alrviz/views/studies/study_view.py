@@ -93,7 +93,8 @@ def progress_words(study: "Study") -> str:
     fits and the server's message.
     """
     progress, phase = study.progress, study.phase
-    texts = [f"{progress.n_done:,} of {progress.total:,} fits"]
+    unit = "parts" if study.kind == "path" else "fits"  # a path is one task of many fits
+    texts = [f"{progress.n_done:,} of {progress.total:,} {unit}"]
     if phase == "running":
         texts.append(
             "computing" if progress.seconds_left is None else f"about {duration_text(progress.seconds_left)} left"

@@ -64,10 +64,10 @@ class InteractionsSpec(StudySpec):
     noun, icon, study_function, takes_one_recipe = "interactions", "hub", staticmethod(effect_bands), True
     default_recipes = (Recipe("hlr", order=2, alpha=1.0),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": family_menu({name: name for name in FAMILIES}, "order", "alpha"),
+        "family": family_menu(FAMILIES, "order", "alpha"),
         "order": recipe_menu("order", 96, {f"n = {n}": n for n in ORDERS}, "Order"),
         "alpha": recipe_menu("alpha", 104, label="alpha"),
-        "refits": Menu("Refits", 96, {name: name for name in REFITS}),
+        "refits": Menu("Resampled fits", 120, {name: name for name in REFITS}),
     }
     print_code = """study.run()
 print(study.interactions.verdict())
