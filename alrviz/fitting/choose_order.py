@@ -24,7 +24,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import comb
+from math import comb, inf
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,7 @@ def choose_order(
     encoded_as: Callable[[Recipe], TrainingData],
     *,
     max_memory: int | None = None,
+    time_limit: float | None = None,
     stop: StopToken = NEVER,
     on_trial: Callable[[Mapping[str, float]], None] = lambda earlier: None,
 ) -> OrderChoice:
@@ -96,6 +98,8 @@ def choose_order(
         prepared: the training rows, encoded as `recipe` says.
         encoded_as: returns the same rows encoded as another recipe says.
         max_memory: bytes that a fit may take; None for half of the free memory.
+        time_limit: seconds of the search, or None. What is estimated to take longer than is left is not tried, and the
+            sentence says so; order 1 is always tried.
         stop: ends the search.
         on_trial: called after each trial with order, smooth (1 or 0, if cuts are to be chosen), alpha_1, ... (if alphas
             are), log_loss, and the number of folds it is over.
@@ -105,6 +109,7 @@ def choose_order(
         Stopped: once `stop` is called on the token.
     """
     accepted_trials: list[tuple[Recipe, TrainingData, Candidate]] = []
+    begin, trial_seconds, trial_ratio = monotonic(), 0.0, 1.0
     cuts, ahead_text, encoding = "", "", recipe.encoding
     finds_alpha, requested_order = recipe.params.get("alpha") == AUTO, recipe.params["order"]
     n_columns = prepared.encoded.n_columns
@@ -128,10 +133,23 @@ def choose_order(
             if order > 1 and budget_ratio < 1.0:
                 reason = f"order {order} takes too long to be tried (order={order} fits it anyway)"
                 break
+            # The latest trial took some seconds on this machine; this one's passes cost so many times as much.
+            estimated_seconds = trial_seconds * max(1.0, trial_ratio / budget_ratio)
+            left = inf if time_limit is None else time_limit - (monotonic() - begin)
+            if accepted_trials and estimated_seconds > left:
+                reason = (
+                    f"order {order} was not tried: about {estimated_seconds:.1g} s, and {max(0.0, left):.1g} s of "
+                    f"time_limit={time_limit:g} were left"
+                )
+                break
+            trial_begin, trial_ratio = monotonic(), budget_ratio
             previous = accepted_trials[-1][-1] if accepted_trials else None
             smooth = {"smooth": 1.0} if variant.discretize == AUTO and data.encoded.smooth_levels.any() else {}
             trial = _evaluate(variant, data, {"order": order, **smooth}, previous, max_memory, stop, on_trial)
-            if smooth and trial is not None:
+            trial_seconds = monotonic() - trial_begin
+            if smooth and left < 2 * trial_seconds:  # a trial of MDL's cuts takes about as long
+                cuts = f"; numbers cut by MDL were not tried, as time_limit={time_limit:g} had no time left"
+            elif smooth and trial is not None:
                 variant, data, trial, cuts = _try_mdl_cuts(variant, data, trial, encoded_as, max_memory, stop, on_trial)
             if variant.discretize == AUTO:
                 variant = variant.replace(discretize="smooth")
