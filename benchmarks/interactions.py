@@ -22,7 +22,7 @@ import alrviz
 from alrviz.data.dataset import Dataset
 from alrviz.data.encoded import Encoded
 from alrviz.data.splits import split_holdout
-from alrviz.fitting.tuple_tests import lacking
+from alrviz.fitting.tuple_tests import score_tests
 from alrviz.models.cell_space import AllOrders, space_of
 from alrviz.models.effects import purify
 from alrviz.models.linear import LinearModel
@@ -117,7 +117,7 @@ def _null(options: argparse.Namespace) -> Iterator[Row]:
 
 
 def _tested(encoded: Encoded) -> pd.DataFrame:
-    return lacking(fit_hlr(encoded, 1).scores(encoded.codes), encoded, PAIRS, n_jobs=1)
+    return score_tests(fit_hlr(encoded, 1).scores(encoded.codes), encoded, PAIRS, n_jobs=1)
 
 
 def _power(options: argparse.Namespace) -> Iterator[Row]:
@@ -167,7 +167,7 @@ def _coverage(options: argparse.Namespace) -> Iterator[Row]:
             true, interactions = _truth(tables, shares), study.interactions
             assert interactions is not None
             for name in interactions.names:
-                effects, columns = study.effects(name, of="1", against="0"), name.split(" & ")
+                effects, columns = study.effects(name, label="1", other_label="0"), name.split(" & ")
                 for line in effects.itertuples():
                     levels = map(int, line.levels.split(" & "))
                     key = tuple(zip((int(column[1:]) for column in columns), levels, strict=True))

@@ -40,7 +40,7 @@ from alrviz.fitting.families.selected import kept_text, max_kept
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.choose_alpha import Candidate, GridSearch, choose_alpha, row_losses
-from alrviz.fitting.tuple_tests import lacking
+from alrviz.fitting.tuple_tests import score_tests
 from alrviz.models.cell_space import informative_columns, tuple_columns
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
@@ -305,7 +305,7 @@ def lacking_order(recipe: Recipe, data: TrainingData, orders: Sequence[int], sto
             problem = settings.definition.make(FitRequest(rows, settings, settings.params, _report_nothing, stop))
             scores = problem.fit.objective.scores(final_weights(problem, stop))[:, : encoded.n_classes]
         n_levels = max(2, int(MAX_TESTED_CELLS ** (1 / order)))
-        test_table = lacking(scores, encoded.with_merged_levels(n_levels), tuples, data.n_jobs, stop)
+        test_table = score_tests(scores, encoded.with_merged_levels(n_levels), tuples, data.n_jobs, stop)
         if test_table["p"].min() * len(tuples) < LACKING_P:
             return order
     return None

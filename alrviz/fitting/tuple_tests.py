@@ -98,7 +98,7 @@ class TupleCounts:
         return df
 
 
-def lacking(
+def score_tests(
     scores: Floats, encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None = None, stop: StopToken = NEVER
 ) -> pd.DataFrame:
     """Return a row per tuple of columns: how much a model with these scores (N, C) would gain by it.

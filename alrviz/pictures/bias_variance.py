@@ -15,10 +15,11 @@ import pandas as pd
 from bokeh.models import FixedTicker, HoverTool
 
 from alrviz.fitting.families.param import in_digits
+from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.labels import legend_columns
-from alrviz.pictures.palette import MARKERS, racer_colours
+from alrviz.pictures.palette import MARKERS, racer_colours, racer_marks
 from alrviz.pictures.picture import Data, Picture, Plot, Range, add_legend
-from alrviz.studies.core.names import parameter_words
+from alrviz.studies.core.names import parameter_words, short_names
 from alrviz.studies.statistics.crossing import family_of
 
 _MARGIN_STEPS = 0.4  # of a step, left of the first value and right of the last
@@ -30,11 +31,12 @@ LEGEND_WIDTH_PX = 320  # assumed
 class Kind:
     """A definition of bias and variance.
 
-    name: in the menu. bias, variance: columns of the summary that add up to the error. bias_words, variance_words: what
-    they are called. form: which of several with these words, "" if there is one.
+    name: in the menu. definition: what it estimates, and how. bias, variance: columns of the summary that add up to the
+    error. bias_words, variance_words: what they are called. form: which of several with these words, or "".
     """
 
     name: str
+    definition: str
     bias: str
     variance: str
     bias_words: str
@@ -47,12 +49,19 @@ class Kind:
 
 
 KINDS: Mapping[str, Kind] = {
-    "plug-in": Kind("Kohavi-Wolpert, plug-in", "bias", "variance", "bias²", "variance"),
-    "unbiased": Kind(
-        "Kohavi-Wolpert, unbiased", "bias_unbiased", "variance_unbiased", "bias²", "variance", form="unbiased"
+    "plug-in": Kind(
+        "simple estimate", "Kohavi and Wolpert's bias² and variance, from observed frequencies (plug-in)",
+        "bias", "variance", "bias²", "variance",
     ),
-    "Domingos": Kind("Domingos", "bias_domingos", "net_variance_domingos", "bias", "net variance"),
-}
+    "unbiased": Kind(
+        "corrected estimate", "Kohavi and Wolpert's bias² and variance, corrected for the number of rounds (unbiased)",
+        "bias_unbiased", "variance_unbiased", "bias²", "variance", form="corrected",
+    ),
+    "Domingos": Kind(
+        "Domingos's", "Domingos's bias and variance, around the class that most models predict",
+        "bias_domingos", "net_variance_domingos", "bias", "net variance",
+    ),
+}  # fmt: skip
 AXES: Mapping[str, str] = {
     "order": "order n",
     "alpha": "alpha",
@@ -63,6 +72,21 @@ AXES: Mapping[str, str] = {
 def share_text(share: float) -> str:
     """Return a training size in words. share: part of the training rows that is used, from 0 to 1."""
     return "all training rows" if share == 1 else f"{100 * share:g} % of the training rows"
+
+
+def line_looks(recipes: Sequence[Recipe], dark: bool) -> list[tuple[str, str]]:
+    """Return colour and marker (a letter) of each recipe's line: those that differ in order or alpha share one."""
+    if not recipes:
+        return []
+    columns = {name: [recipe.params.get(name) for recipe in recipes] for name in ("order", "alpha")}
+    labels = [recipe.label for recipe in recipes]
+    table = pd.DataFrame({"racer": range(len(recipes)), "name": short_names(recipes), "label": labels, **columns})
+    axis = next((name for name in columns if table[name].map(in_digits).nunique() > 1), "order")
+    groups = list(_rows_by_line_name(table, axis).values())
+    colours = racer_colours([str(rows["label"].iloc[0]) for rows in groups], dark)
+    looks = [(colour, sign) for colour, (_, sign) in zip(colours, racer_marks(len(groups)), strict=True)]
+    look_by_racer = {int(racer): looks[k] for k, rows in enumerate(groups) for racer in rows["racer"]}
+    return [look_by_racer[racer] for racer in range(len(recipes))]
 
 
 def varying(table: pd.DataFrame) -> list[str]:
@@ -99,7 +123,7 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     title_by_quantity = {
         "bias": definition.on_axis(definition.bias_words),
         "variance": definition.on_axis(definition.variance_words),
-        "error": "error (0-1)",
+        "error": "share wrong",
     }
     range_by_quantity = _ranges(lines)
     return {

@@ -1,6 +1,6 @@
-"""One recipe against another: a point a data set, both axes alike and logarithmic.
+"""One model against another: a point for each data set, both axes alike and logarithmic.
 
-On the dashed diagonal they are equal; below it the recipe that goes upward is lower, hence better. A point, in colour
+On the dashed diagonal they are equal; below it the model that goes upward is lower, hence better. A point, in colour
 and mark of the better, is the mean over the fits, its bars one standard deviation to each side, a faint dot one fold.
 A log axis has no place for 0: what is 0 stands on the picture's edge, hollow; so do folds far below all means.
 """
@@ -150,12 +150,12 @@ def _draw(plot: Plot, dark: bool) -> None:
     fig.scatter("x", "y", source=plot["folds"], size=4, color=GREY, alpha=0.35, line_color=None)
     fig.segment("left", "y", "right", "y", source=points, line_color="colour", line_width=1.6)
     fig.segment("x", "low", "x", "high", source=points, line_color="colour", line_width=1.6)
-    dots = fig.scatter(
-        "x", "y", source=points, size=11, marker="marker", fill_color="colour", fill_alpha="filled",
-        line_color="colour", line_width=2,
-    )  # fmt: skip
     label_offsets: dict[str, Any] = {"align": "align", "x_offset": "dx", "y_offset": "dy"}
     write(fig, plot["names"], readable(GREY, dark), size=14, front=dark, **label_offsets)
+    dots = fig.scatter(  # over the grounds of all names
+        "x", "y", source=points, size=11, marker="marker", fill_color="colour", fill_alpha="filled",
+        line_color="colour", line_width=2, level="overlay",
+    )  # fmt: skip
     write(fig, plot["corners"], bold=True, baseline="base", **label_offsets)
     tips = [("data", "@data"), ("across", "@across{0.00000}"), ("up", "@up{0.00000}")]
     fig.add_tools(HoverTool(renderers=[dots], tooltips=tips))

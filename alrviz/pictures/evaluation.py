@@ -23,7 +23,7 @@ from alrviz.pictures.columns import class_colours
 from alrviz.pictures.formatting import short_count
 from alrviz.pictures.level_axis import level_axis, short
 from alrviz.pictures.palette import GREY, INKS, MARKERS, ink_on, on_ground, readable
-from alrviz.pictures.picture import Data, Picture, Plot, add_legend, write
+from alrviz.pictures.picture import FONT, Data, Picture, Plot, add_legend, write
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 
 CLASSES = 12  # that a matrix has lines of; of more those most often confused
@@ -79,7 +79,8 @@ def confusion(evaluation: Evaluation, shares: str | None = None, most: int = CLA
         "part": class_shares.to_numpy().ravel(),
     }  # fmt: skip
     return Picture(
-        draw=partial(_draw_confusion, names=names), x=(0.0, float(n)), y=(0.0, float(n)), labels=("predicted", "class"),
+        draw=partial(_draw_confusion, names=names), x=(0.0, float(n)), y=(0.0, float(n)),
+        labels=("predicted", "true class"),
         data={"cells": cell_columns}, key=(tuple(names), dark),
     )  # fmt: skip
 
@@ -153,7 +154,7 @@ def _line(curve: CurveKind, evaluation: Evaluation, label: str) -> dict[str, Any
 
 def _in_percent(*axes: Axis) -> None:
     for axis in axes:
-        axis.formatter = NumeralTickFormatter(format="0.[0]%")
+        axis.formatter = NumeralTickFormatter(format="0.[0] %")
 
 
 def _draw_curves(plot: Plot, colours: Sequence[str], names: Sequence[str], lift: bool, dark: bool) -> None:
@@ -163,11 +164,11 @@ def _draw_curves(plot: Plot, colours: Sequence[str], names: Sequence[str], lift:
         line = fig.line("x", "y", source=source, line_color=colour, line_width=1.6 if k else 3.2)
         legend_items.append((name, [line]))
     _in_percent(fig.xaxis[0], *() if lift else (fig.yaxis[0],))
-    fig.scatter("x", "y", source=plot["ring"], size=16, fill_color=None, line_color=INKS[dark], line_width=3)
+    ring = fig.scatter("x", "y", source=plot["ring"], size=16, fill_color=None, line_color=INKS[dark], line_width=3)
     tips = [("threshold", "@t{0.000}"), ("x", "@x{0.000}"), ("y", "@y{0.000}")]
     fig.add_tools(HoverTool(renderers=legend_items[-1][1], tooltips=tips, line_policy="nearest"))
     legend_params = {"orientation": "vertical", "ncols": 2, "spacing": 4, "label_text_font_size": "14px"}
-    add_legend(fig, legend_items[::-1], click_policy="hide", **legend_params)
+    add_legend(fig, [*legend_items[::-1], ("this threshold", [ring])], click_policy="hide", **legend_params)
 
 
 def calibration(evaluation: Evaluation, label: str | None = None, *, dark: bool = False) -> Picture:
@@ -199,7 +200,10 @@ def reliability(
     return Picture(
         draw=partial(_draw_reliability, colours=colours),
         x=(max(0.0, min(lowest_confidences, default=0.0) - 0.1), 1.02), y=(0.0, 1.02),
-        labels=(f"probability of {class_name}", "observed accuracy" if class_name == _PREDICTED else "observed share"),
+        labels=(
+            f"probability of {class_name}",
+            "share that was right" if class_name == _PREDICTED else "share of the rows",
+        ),
         data={"lines": tuple(lines.values()), "bars": lines.get(marked, _reliability_line(None))},
         parts={"lines": muted, "dots": muted, "legend": {"visible": bool(lowest_confidences) and len(colours) > 1}},
         key=tuple(colours.items()),
@@ -219,6 +223,8 @@ def _draw_reliability(plot: Plot, colours: Mapping[str, str]) -> None:
     fig, line_renderers, dot_renderers, legend_items = plot.figure, [], [], []
     _in_percent(fig.xaxis[0], fig.yaxis[0])
     fig.line([0, 1], [0, 1], line_color=GREY, line_dash=[5, 4], line_width=1.4)
+    perfect: dict[str, Any] = {"text_color": GREY, "text_font": FONT, "text_font_size": "14px", "text_align": "right"}
+    fig.text([1.0], [0.03], ["dashed: perfect"], **perfect)
     fig.segment("x", "low", "x", "high", source=plot["bars"], line_color=GREY, line_width=1.6)
     for (name, colour), marker, source in zip(colours.items(), cycle(MARKERS), plot["lines"], strict=False):
         line_look = {"source": source, "color": colour, "muted_alpha": MUTED_OPACITY}

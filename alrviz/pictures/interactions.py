@@ -58,8 +58,9 @@ def opacity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def ranked(
-    table: pd.DataFrame, muted: Sequence[str] = (), chosen: str = "", *, by: str = "nats", along: str = "nats a row",
-    members: Mapping[str, Sequence[str]] | None = None, of: str = "test", dark: bool = False,
+    table: pd.DataFrame, muted: Sequence[str] = (), chosen: str = "", *, by: str = "nats",
+    along: str = "importance (nats per row)",
+    members: Mapping[str, Sequence[str]] | None = None, rows_name: str = "test", dark: bool = False,
 ) -> Picture:  # fmt: skip
     """Return bars of the first lines of a table of `importance`, with bands where it has them.
 
@@ -70,7 +71,7 @@ def ranked(
         by: the table's column that is drawn.
         along: label of the horizontal axis.
         members: the columns of each tuple by its name, drawn as dots in place of names.
-        of: the rows whose loss it is.
+        rows_name: the rows whose loss it is.
         dark: whether the ground is dark.
     """
     shown_bars = table.head(MAX_BARS)
@@ -82,7 +83,8 @@ def ranked(
             "low": shown_bars.get(f"{by}_low", bar_values).fillna(bar_values).to_numpy(),
             "high": shown_bars.get(f"{by}_high", bar_values).fillna(bar_values).to_numpy(),
             "colour": [GREY if name in muted else order_colour(n_cols) for name, n_cols in shown_bars["order"].items()],
-            "tip": [f"{n_cols} column{'s' if n_cols > 1 else ''}; share {share:.1%}; {of} loss {rise:+.4f} without it"
+            "tip": [f"{n_cols} column{'s' if n_cols > 1 else ''}; share {share:.1%}; "
+                    f"{rows_name} loss {rise:+.4f} without it"
                     for n_cols, share, rise in shown_bars[["order", "share", "loss"]].itertuples(index=False)],
             "alpha": 1.0,
         }
@@ -192,14 +194,17 @@ def _draw_bars(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
     fig.segment("from", "y", "to", "y", source=bars, line_color=INKS[dark], line_width=2)
     level_axis(fig.yaxis[0], names[::-1], tilts=False, cut=MAX_BAR_CHARS)
     fig.yaxis[0].major_label_policy = AllLabels()
-    number_formatter = NumeralTickFormatter(format="0%") if percent else BasicTickFormatter(power_limit_low=-5)
+    number_formatter = NumeralTickFormatter(format="0 %") if percent else BasicTickFormatter(power_limit_low=-5)
     fig.xaxis[0].formatter = number_formatter
     fig.xaxis[0].ticker.desired_num_ticks = 4
     fig.add_tools(HoverTool(renderers=[bar_renderer], tooltips=_TIPS))
 
 
 def _level_line(bars: pd.DataFrame, along: str, dark: bool, percent: bool) -> Picture:
-    """Return a line with a band in place of too many bars; along, dark, percent: as in `bar_picture`."""
+    """Return a picture of the levels as a line with a band, for more levels than can have a bar each.
+
+    bars: as in `bar_picture`. along: label of the axis of values.
+    """
     n_levels, data = len(bars), {name: bars[name].tolist() for name in ("name", "value", "low", "high", "tip", "alpha")}
     value_and_band = bars[["value", "low", "high"]].to_numpy(float)
     y_low, y_high = min(0.0, float(np.nanmin(value_and_band))), max(0.0, float(np.nanmax(value_and_band)))
@@ -234,7 +239,7 @@ def _draw_line(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
     write(fig, marks, INKS[dark], x="at", y="above", size=14, front=dark, align="side", baseline="middle")
     level_axis(fig.xaxis[0], names, most=_ON_LINE)
     if percent:
-        fig.yaxis[0].formatter = NumeralTickFormatter(format="0%")
+        fig.yaxis[0].formatter = NumeralTickFormatter(format="0 %")
     invisible_line = fig.line("x", "value", source=bars, line_alpha=0.0)  # levels without a dot say what they are, too
     fig.add_tools(HoverTool(renderers=[invisible_line], tooltips=_TIPS, mode="vline"))
 
@@ -286,8 +291,8 @@ def matrix(
         "up": [names[k] for k in y],
     }  # fmt: skip
     return Picture(
-        draw=partial(_draw_matrix, names=tuple(names)), x=(0.0, float(n)), y=(0.0, float(n)), labels=("", ""),
-        data={"cells": data}, key=(tuple(names), dark),
+        draw=partial(_draw_matrix, names=tuple(names)), x=(0.0, float(n)), y=(0.0, float(n)),
+        labels=("diagonal: columns alone; darker: more important", ""), data={"cells": data}, key=(tuple(names), dark),
     )  # fmt: skip
 
 
@@ -439,7 +444,7 @@ def row_sum(row: RowExplanation, *, dark: bool = False) -> Picture:
         [*names, f"sum: {row.log_odds:.2f}"], [*values, row.log_odds], np.nan, np.nan,
         [*tips, "what all of them add up to"], [0.85] * len(shown_bars) + [0.45],
     ).assign(start=[0.0, *np.cumsum(values)[:-1], 0.0])  # fmt: skip
-    return bar_picture(bars, f"log-odds of {short(str(row.of))} against {short(str(row.against))}", dark=dark)
+    return bar_picture(bars, f"log-odds of {short(str(row.label))} against {short(str(row.other_label))}", dark=dark)
 
 
 def tuple_count_curve(

@@ -15,6 +15,7 @@ from bokeh.models import FixedTicker, HoverTool
 from bokeh.plotting import figure
 
 from alrviz.pictures.formatting import short_count, short_seconds
+from alrviz.pictures.labels import log_ticks
 from alrviz.pictures.palette import GREY, family_colour, readable
 from alrviz.pictures.picture import Data, Picture, Plot, Range, padded, write
 from alrviz.studies.statistics.measures import loss_text
@@ -22,6 +23,8 @@ from alrviz.studies.statistics.measures import loss_text
 _AUTO = family_colour("hlr")  # of AutoClassifier's model
 _MARGIN_ORDERS = 0.45  # of an order, left of the first and right of the last
 _COST_MARGIN_ORDERS = 0.6  # the same of a cost, whose picture is small
+MIN_LOG_RATIO = 50  # highest over lowest mean loss; beyond it the lowest ones are one line on a linear axis
+MAX_SHARE_BELOW_0 = 0.12  # of the highest loss: room for the number of a point near 0, below which no loss can be
 COSTS: Mapping[str, str] = {"parameters": "parameters (log)", "train_seconds": "seconds per fit (log)"}
 
 
@@ -55,11 +58,23 @@ def orders(
     reference_levels = [] if reference is None else [reference[1]]
     auto_row, auto = automatic or {}, max(compared) + 1
     auto_band = auto_row["log_loss"] + np.nan_to_num(auto_row["se"]) * np.array([-1, 1]) if auto_row else np.empty(0)
-    y_low, y_high = padded([*fold_lines["ys"], mean - spread, mean + spread, reference_levels, auto_band], 0.3, 0.18)
+    all_means = np.array([*mean, *reference_levels, *([auto_row["log_loss"]] if auto_row else [])])
+    is_log = bool(len(all_means)) and all_means.min() > 0 and all_means.max() > MIN_LOG_RATIO * all_means.min()
+    if is_log:
+        low, high = padded([np.log10(all_means), np.log10(mean + spread)], 0.18, 0.12)
+        y_low, y_high = float(10**low), float(10**high)
+    else:
+        y_low, y_high = padded(
+            [*fold_lines["ys"], mean - spread, mean + spread, reference_levels, auto_band], 0.3, 0.18
+        )
+        y_low = max(y_low, -MAX_SHARE_BELOW_0 * y_high)
+    loss_ticks = log_ticks(y_low, y_high) if is_log else []
+    tick_labels = {"major_label_overrides": {tick: np.format_float_positional(tick, trim="-") for tick in loss_ticks}}
+    tick_parts = {"y": tick_labels, "ticks": {"ticks": loss_ticks}} if is_log else {}
     chosen_places = [k for k, order in enumerate(by_order) if order == chosen]
     means = {
-        "x": x, "y": mean, "low": mean - spread, "high": mean + spread, "error": error,
-        "words": [loss_text(value) for value in mean], **_label_positions(mean),
+        "x": x, "y": mean, "low": np.maximum(mean - spread, y_low), "high": mean + spread, "error": error,
+        "words": [loss_text(value) for value in mean], **_label_positions(np.log(mean) if is_log else mean),
     }  # fmt: skip
     missing = absent or {}
     absent_words: Data = {
@@ -71,25 +86,33 @@ def orders(
     if reference is not None and len(x):
         reference_text = f"{reference[0]} {loss_text(reference[1])}"
         line_ends = x.min() - _MARGIN_ORDERS, (x.max() if automatic is None else auto) + _MARGIN_ORDERS
-        far = int(abs(mean[-1] - reference[1]) > abs(mean[0] - reference[1]))  # the end farther from a point's number
+        # The end farther from a point's number.
+        gap_left, gap_right = (
+            abs(np.log(end / reference[1]) if is_log else end - reference[1]) for end in (mean[0], mean[-1])
+        )
+        far = int(gap_right > gap_left)
         reference_line = {
             "x": line_ends[:1], "right": line_ends[1:], "y": reference_levels, "words": [reference_text],
             "at": [line_ends[far]], "align": [("left", "right")[far]], "dx": [(6, -6)[far]],
         }  # fmt: skip
     axis_orders = [*compared, *([] if automatic is None else [auto])]
-    key = tuple(compared), label, dark, automatic is None
+    key = tuple(compared), label, dark, automatic is None, is_log
     draw_params: dict[str, Any] = {"orders": compared, "auto": None if automatic is None else auto}
     draw_params |= {"label": label, "dark": dark}
+    losses_params = draw_params | {"is_log": is_log}
     columns = ("x", "y", "low", "high", "error", "words")
     automatic_values = (
-        (auto, auto_row["log_loss"], *auto_band, auto_row["se"], loss_text(auto_row["log_loss"])) if auto_row else ()
+        (auto, auto_row["log_loss"], *np.maximum(auto_band, y_low), auto_row["se"], loss_text(auto_row["log_loss"]))
+        if auto_row
+        else ()
     )
     automatic_point = {name: [automatic_values[k]] if auto_row else [] for k, name in enumerate(columns)}
     pictures = {
         "losses": Picture(
-            draw=partial(_losses, **draw_params), key=key,
+            draw=partial(_losses, **losses_params), key=key,
             x=(min(axis_orders) - _MARGIN_ORDERS, max(axis_orders) + _MARGIN_ORDERS), y=(y_low, y_high),
-            labels=("", "test log loss (nats per row)"),
+            labels=("grey: each fold; ring: recommended", f"test log loss{' (log)' if is_log else ' (nats per row)'}"),
+            axes={"y_axis_type": "log"} if is_log else {}, parts=tick_parts,
             data={"folds": fold_lines, "means": means, "chosen": {"x": x[chosen_places], "y": mean[chosen_places]},
                   "absent": absent_words, "reference": reference_line, "automatic": automatic_point},
         )
@@ -158,13 +181,15 @@ def power_ticks(low: float, high: float) -> list[float]:
 
 def order_name(order: int) -> str:
     """Return the name of an order in pictures."""
-    return f"n = {order}" if order else "class prior"
+    return f"n = {order}" if order else "class shares"
 
 
-def _losses(plot: Plot, orders: Sequence[int], auto: int | None, label: str, dark: bool) -> None:
+def _losses(plot: Plot, orders: Sequence[int], auto: int | None, label: str, dark: bool, is_log: bool) -> None:
     fig, means, reference = plot.figure, plot["means"], plot["reference"]
     colour, ink, quiet = family_colour(label), readable(family_colour(label), dark), readable(GREY, dark)
-    _dress(fig, {order: order_name(order) for order in orders} | ({} if auto is None else {auto: "AutoClassifier"}))
+    _dress(fig, {order: order_name(order) for order in orders} | ({} if auto is None else {auto: "Auto"}))
+    if is_log:
+        plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
     automatic_point = plot["automatic"]
     fig.segment("x", "low", "x", "high", source=automatic_point, line_color=_AUTO, line_width=3)
     single = fig.scatter("x", "y", source=automatic_point, color=_AUTO, size=11, marker="diamond")

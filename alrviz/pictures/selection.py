@@ -1,9 +1,9 @@
 """A search for tuples, and what keeping more of them gains. [sALR] figures 1 and 3-7
 
 Levels: a block for each size of tuple, in it a node for each tuple, the highest score first, in rows from the top; kept
-nodes are full, discarded ones grey, those that were not looked at a dot. Of very many each is a cell of an image: a
+nodes are full, discarded ones grey, those that were not scored a cross. Of very many each is a cell of an image: a
 browser draws 10,000 marks in a third of a second, too late for a hand that drags. Lines lead from the best of those
-kept to the parts they grew from. Ranks: scores against rank, a line a level, and the line t up to which tuples are
+kept to the parts they grew from. Ranks: scores against rank, a line a level, and the line up to which tuples are
 kept. Gains: by what a tuple would lower test log loss, beside its mutual information: what lies high on the left
 tells only together.
 Shares: test log loss, parameters and seconds against the share that is kept, a line an order.
@@ -20,6 +20,7 @@ import pandas as pd
 from bokeh.models import BasicTickFormatter, FixedTicker, HoverTool, NumeralTickFormatter, Span
 from numpy.typing import NDArray
 
+from alrviz.fitting.families import FAMILIES
 from alrviz.models.tuple_selection import Level
 from alrviz.pictures.formatting import short_count, short_seconds
 from alrviz.pictures.labels import LETTER, VisibleArea, place, round_up
@@ -228,7 +229,7 @@ def _draw_tuples(plot: Plot, label: str, dark: bool) -> None:
     fig.xgrid.visible = fig.ygrid.visible = False
     fig.image_rgba("image", x="x", y=0.0, dw="wide", dh="high", source=plot["images"], level="image")
     fig.segment("x0", "y0", "x1", "y1", source=plot["edges"], line_color=colour, line_alpha=0.4, line_width=1.2)
-    fig.scatter("x", "y", size="size", source=plot["waiting"], line_color=None, fill_color=GREY, fill_alpha=0.3)
+    fig.scatter("x", "y", size="size", source=plot["waiting"], marker="x", line_color=GREY, line_alpha=0.6)
     grey = fig.scatter("x", "y", size="size", source=plot["discarded"], line_color=GREY, fill_color=None, line_width=1)
     kept_marks = fig.scatter("x", "y", size="size", source=plot["kept"], line_color=None, fill_color=colour)
     write(fig, plot["names"], size=14, align="align", baseline="middle", x_offset="dx", front=dark)
@@ -263,20 +264,20 @@ def ranks(search: Search, label: str, levels: int, keep: float, *, dark: bool = 
     y_low = min(0.0, 1.1 * float(all_scores.min())) if len(all_scores) else 0.0
     colours = tuple(family_shades(label, levels, dark))
     level_names = tuple(tuples_text(first_order + k) for k in range(levels))
-    score_name = {"mi": "mutual information", "mi-mm": "MI, corrected", "cv": "CV score", "gain": "predicted gain"}.get(
-        search.score, "score"
-    )
+    along = f"share of the {' or '.join(level_names)}, best first"
+    score_name = FAMILIES["salr"].params["selection"].text(search.score)
+    line: Data = {"x": [keep], "y": [y_high], "words": [f"kept: {100 * keep:.0f} %"]}
     return Picture(
         draw=partial(_draw_ranks, colours=colours, level_names=level_names, dark=dark),
-        x=(0.0, 1.0), y=(y_low, y_high), labels=("share of a level, highest score first", f"{score_name} (nats)"),
-        data={"lines": tuple(level_lines), "line": {"x": [keep], "y": [y_high], "words": [f"t = {keep:.0%}"]}},
+        x=(0.0, 1.0), y=(y_low, y_high), labels=(along, f"{score_name} (nats)"),
+        data={"lines": tuple(level_lines), "line": line},
         parts={"t": {"location": keep}}, key=(level_names, colours, dark),
     )  # fmt: skip
 
 
 def _draw_ranks(plot: Plot, colours: Sequence[str], level_names: Sequence[str], dark: bool) -> None:
     fig, legend_items, dot_renderers = plot.figure, [], []
-    fig.xaxis[0].formatter = NumeralTickFormatter(format="0%")
+    fig.xaxis[0].formatter = NumeralTickFormatter(format="0 %")
     # The first level is drawn over the others.
     for level_name, colour, marker, source in zip(level_names, colours, MARKERS, plot["lines"], strict=False):
         line = fig.line("x", "y", source=source, line_color=colour, line_width=2.6)
@@ -296,7 +297,7 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
     """
     has_gains = search.gains is not None and search.mi is not None
     mi, gain = (np.empty(0) if values is None or not has_gains else values for values in (search.mi, search.gains))
-    state = np.zeros(len(mi), np.int8)  # not looked at
+    state = np.zeros(len(mi), np.int8)  # not scored
     last_level = search.levels[-1] if search.levels else None
     if has_gains and last_level is not None:
         scored_tuples = search.numbers(last_level.tuples)
@@ -350,7 +351,7 @@ def _draw_gains(plot: Plot, label: str, dark: bool) -> None:
     fig.yaxis[0].formatter = BasicTickFormatter(use_scientific=False)
     fig.add_layout(Span(location=0.0, dimension="width", line_color=GREY, line_dash=[5, 4], line_width=1.4))
     looks: Mapping[str, Mapping[str, Any]] = {
-        "not looked at": {"marker": "x", "line_color": INKS[dark], "line_width": 1.6},
+        "not scored": {"marker": "x", "line_color": INKS[dark], "line_width": 1.6},
         "discarded": {"line_color": GREY, "fill_color": None},
         "kept": {"line_color": None, "fill_color": colour, "fill_alpha": 0.8},
     }
@@ -359,7 +360,7 @@ def _draw_gains(plot: Plot, label: str, dark: bool) -> None:
         legend_items.append((state_name, dot_renderers[-1:]))
     label_offsets: dict[str, Any] = {"align": "align", "baseline": "middle", "x_offset": "dx", "y_offset": "dy"}
     write(fig, plot["names"], INKS[dark], size=14, front=dark, **label_offsets)
-    tips = [("", "@name"), ("MI", "@x{0.00000}"), ("gain", "@y{0.00000}")]
+    tips = [("", "@name"), ("mutual information", "@x{0.00000}"), ("gain", "@y{0.00000}")]
     fig.add_tools(HoverTool(renderers=dot_renderers, tooltips=tips))
     add_legend(fig, legend_items)
 
@@ -383,7 +384,7 @@ def shares(lines: pd.DataFrame, orders: Sequence[int], label: str, chosen: tuple
         y = log_range(line_bounds[line_bounds > 0]) if is_log else padded([line_bounds], 0.08, 0.12)
         pictures[name] = Picture(
             draw=partial(_draw_shares, colours=colours, orders=tuple(orders), is_log=is_log),
-            x=(0.0, 1.07), y=y, labels=("share of tuples kept", axis_label),
+            x=(0.0, 1.07), y=y, labels=("share kept", axis_label),
             data={"lines": order_lines, "chosen": {"x": [x for x, _ in ring], "y": [y for _, y in ring]}},
             parts={"ticks": {"ticks": power_ticks(*y)}} if is_log else {},
             axes={"y_axis_type": "log"} if is_log else {}, key=(tuple(orders), colours, dark),
@@ -406,7 +407,7 @@ def _line(order_rows: pd.DataFrame, name: str) -> Data:
 def _draw_shares(plot: Plot, colours: Sequence[str], orders: Sequence[int], is_log: bool) -> None:
     fig, legend_items, renderers = plot.figure, [], []
     fig.min_height = 120
-    fig.xaxis[0].update(ticker=FixedTicker(ticks=[0, 0.25, 0.5, 0.75, 1]), formatter=NumeralTickFormatter(format="0%"))
+    fig.xaxis[0].update(ticker=FixedTicker(ticks=[0, 0.25, 0.5, 0.75, 1]), formatter=NumeralTickFormatter(format="0 %"))
     if is_log:
         plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
     for order, colour, marker, source in zip(orders, colours, MARKERS, plot["lines"], strict=False):
@@ -415,5 +416,5 @@ def _draw_shares(plot: Plot, colours: Sequence[str], orders: Sequence[int], is_l
         renderers.append(fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker))
         legend_items.append((f"n = {order}", [line, renderers[-1]]))
     fig.scatter("x", "y", source=plot["chosen"], size=19, fill_color=None, line_color=colours[-1], line_width=3)
-    fig.add_tools(HoverTool(renderers=renderers, tooltips=[("kept", "@x{0%}"), (fig.yaxis[0].axis_label, "@words")]))
+    fig.add_tools(HoverTool(renderers=renderers, tooltips=[("kept", "@x{0 %}"), (fig.yaxis[0].axis_label, "@words")]))
     add_legend(fig, legend_items)

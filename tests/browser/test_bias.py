@@ -59,7 +59,7 @@ def test_it_looks_right(new_explorer: Callable[..., Explorer], theme: str):
     look("bias-computing")
     explorer.wait_says(DONE)
     look("bias-full")
-    explorer.choose("Rounds", "10 x 2")
+    explorer.choose("Folds", "10 rounds of 2")
     priced(explorer)
     look("bias-more-rounds")
     explorer.button("Learning curve").click()

@@ -88,7 +88,7 @@ def test_a_row_is_explained_by_its_pure_effects(name, table):
     effects = alrviz.interactions(model, alrviz.Dataset.from_arrays(X, y))
     for k in (0, 7, 17):  # 17: without a number
         row = effects.row(X.iloc[[k]])
-        odds = (parts[row.of] - parts[row.against]).loc[k]
+        odds = (parts[row.label] - parts[row.other_label]).loc[k]
         assert odds["intercept"] == pytest.approx(row.intercept, abs=1e-9)
         np.testing.assert_allclose(odds[row.frame.index], row.frame["log_odds"], rtol=0, atol=1e-9)
         assert len(odds) == 1 + len(row.frame)

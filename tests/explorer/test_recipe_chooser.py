@@ -46,7 +46,7 @@ def test_one_more_opens_its_settings_and_six_are_the_most():
         page.chooser.add()
     assert [recipe.family for recipe in page.recipes] == ["rf", *["tan"] * 5]
     assert page.opened == [True] * 5
-    assert "Recipe: tan" in page.chooser.settings._title.object
+    assert "Model: tan" in page.chooser.settings._title.object
     assert not page.chooser.add_button.visible
 
 
@@ -67,11 +67,11 @@ def test_alpha_may_be_chosen_by_each_fold_where_the_family_can():
     page.chooser.open(0)
     alpha = page.chooser.settings._fields["alpha"]
     assert "0.25" in alpha.options
-    alpha.value = alpha.options["nested CV"]
+    alpha.value = alpha.options["by inner folds"]
     assert page.recipes[0].params["alpha"] == "cv"
     assert page.chooser.settings._fields["center"].visible
     page.chooser.look_at(1)
-    assert "nested CV" not in alpha.options
+    assert "by inner folds" not in alpha.options
 
 
 def test_what_a_page_would_mend_is_not_offered():

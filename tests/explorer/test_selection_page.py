@@ -16,17 +16,15 @@ pytestmark = pytest.mark.usefixtures("home")
 @pytest.fixture
 def page():
     made = opened(SelectionPage, "?page=selection&data=xor&of=hsalr&keep=50")
-    until(
-        made,
-        lambda: made.runner.costs is not None and made.study_view.search is not None and made.study_view.search.done,
-    )
+    view = made.study_view
+    until(made, lambda: made.runner.costs is not None and view.search is not None and view.search.is_complete)
     yield made
     made.study_view.press_stop()
     made.close()
 
 
 def test_the_line_is_used_until_there_is_a_verdict(page):
-    assert page.recommendation().label == "n = 2, t = 50%"
+    assert page.recommendation().label == "n = 2, 50 % kept"
     page.study_view.keep = 75
     assert page.recommendation().label == "n = 2, t = 75%"
     mine, beside = page.recommendation().racers()

@@ -52,7 +52,9 @@ def test_one_pass_along_a_line_tells_f_there_and_the_gradient_at_the_guess(cells
     assert own.passes.n_passes == before + 1
     for t in (0.0, 0.05, 0.3, 0.8, 1.1, 6.0):
         near = 1e-12 if t / 0.8 in STEP_MULTIPLES else 1e-3
-        np.testing.assert_allclose(line.at(t), other.at(t), rtol=near, atol=near * abs(other.at(t)[0]))
+        np.testing.assert_allclose(
+            line.derivatives_at(t), other.derivatives_at(t), rtol=near, atol=near * abs(other.derivatives_at(t)[0])
+        )
     moved = line.move(0.8)
     assert own.passes.n_passes == before + 1, "the gradient at the guess was taken along"
     want = whole.value_grad(w + 0.8 * d)
@@ -60,7 +62,7 @@ def test_one_pass_along_a_line_tells_f_there_and_the_gradient_at_the_guess(cells
     assert moved.objective == pytest.approx(want.objective, rel=1e-12)
     line.move(0.3)
     assert own.passes.n_passes == before + 2
-    line.at(20.0)
+    line.derivatives_at(20.0)
     assert own.passes.n_passes == before + 3, "beyond what is known a pass looks"
 
 

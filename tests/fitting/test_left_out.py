@@ -67,9 +67,9 @@ def test_memory_for_few_models_takes_fewer_threads_and_for_none_is_refused():
     with pytest.raises(
         MemoryLimitError, match=r"a model without each of 6 tuples.* 0 MiB may be used: .*'mi-mm'"
     ) as found:
-        LeaveOneTupleOut(tables, apart, params, 3, 4, allowed=1000)
+        LeaveOneTupleOut(tables, apart, params, 3, 4, max_bytes=1000)
     each = found.value.needed
-    assert [LeaveOneTupleOut(tables, apart, params, 3, 4, allowed=k * each)._n_jobs for k in (1, 3, 9)] == [1, 3, 4]
+    assert [LeaveOneTupleOut(tables, apart, params, 3, 4, max_bytes=k * each)._n_jobs for k in (1, 3, 9)] == [1, 3, 4]
 
 
 def test_the_pair_that_tells_is_found_by_leaving_it_out():

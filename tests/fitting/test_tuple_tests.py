@@ -10,7 +10,7 @@ from scipy.stats import binom
 import alrviz
 from alrviz.data.encoded import Encoded
 from alrviz.errors import RecipeError, Stopped
-from alrviz.fitting.tuple_tests import TupleCounts, associations, lacking
+from alrviz.fitting.tuple_tests import TupleCounts, associations, score_tests
 from alrviz.kernels import effects as kernels
 from alrviz.stop import NEVER, StopToken
 
@@ -31,7 +31,7 @@ def _tested(encoded, order=2, alpha=0.01):
     for _ in run.steps():
         pass
     every = list(combinations(range(encoded.n_columns), order))
-    return lacking(run.model.scores(encoded.codes), encoded, every, n_jobs=1)
+    return score_tests(run.model.scores(encoded.codes), encoded, every, n_jobs=1)
 
 
 @pytest.mark.parametrize(("n", "levels", "classes"), [(1000, [3, 3, 2, 4], 2), (3000, [4, 4, 3, 3], 3)])
@@ -101,15 +101,15 @@ def test_fitted_margins_are_those_of_a_logistic_regression():
     assert associations(pair, [(0, 1)])["g2"][0] == pytest.approx(2 * (losses[0] - losses[1]), abs=1e-4)
 
 
-def test_interactions_name_what_is_lacking():
+def test_absent_tuples_names_the_missing_pair():
     data = alrviz.load_demo("xor")
     found = alrviz.interactions(alrviz.LRClassifier(order=1).fit(data.X, data.y), data)
-    assert found.lacking().index[0] == "bit_1 & bit_2"
+    assert found.absent_tuples().index[0] == "bit_1 & bit_2"
     assert found.associations().index[0] == "bit_1 & bit_2"
-    assert found.lacking(3)["p"].min() > 0  # triples beside their pairs
+    assert found.absent_tuples(3)["p"].min() > 0  # triples beside their pairs
     whole = alrviz.interactions(alrviz.LRClassifier(order=4).fit(data.X, data.y), data)
     with pytest.raises(RecipeError, match="nothing is lacking"):
-        whole.lacking()
+        whole.absent_tuples()
     with pytest.raises(RecipeError, match="expected 1 to 4"):
         found.associations(5)
 
@@ -120,16 +120,16 @@ def test_degrees_of_freedom_are_cells_less_the_rank_of_their_slices(levels, rows
     encoded, every = table(rows, rows, levels, 3), tuple(range(len(levels)))
     counted = TupleCounts.from_rows(encoded, [every], 1, NEVER)
     begin, end = counted.index.begin[counted.tuples[0]], counted.index.begin[counted.tuples[0] + 1]
-    looked = np.random.default_rng(rows).random((len(counted.index.local), 3)) < 0.7
+    looked = np.random.default_rng(rows).random((len(counted.index.local_cells), 3)) < 0.7
     ranks = []
     for k in range(3):
         at = counted.slices.slices[begin:end][looked[begin:end, k], : len(levels)]
         slices = np.zeros((len(at), at.max() + 1))
         slices[np.arange(len(at))[:, None], at] = 1.0
         ranks.append(len(at) - np.linalg.matrix_rank(slices))
-    assert counted.free(looked, np.full(looked.shape, 2 / 3))[0] == pytest.approx(sum(ranks) * 2 / 3)
+    assert counted.degrees_of_freedom(looked, np.full(looked.shape, 2 / 3))[0] == pytest.approx(sum(ranks) * 2 / 3)
     if rows == 4000:  # all cells
-        whole = counted.free(np.ones_like(looked), np.full(looked.shape, 2 / 3))
+        whole = counted.degrees_of_freedom(np.ones_like(looked), np.full(looked.shape, 2 / 3))
         assert whole[0] == pytest.approx(2 * np.prod(np.array(levels) - 1))
 
 
@@ -145,7 +145,7 @@ def test_degrees_of_freedom_stop_and_hold_no_more_than_they_may():
     token = StopToken()
     token.stop()
     with pytest.raises(Stopped):
-        counted.free(looked, np.ones(looked.shape), token)
+        counted.degrees_of_freedom(looked, np.ones(looked.shape), token)
     cells = np.arange(counted.index.begin[counted.tuples[0]], counted.index.begin[counted.tuples[0] + 1])
     room = counted.slices.first_slice[counted.tuples[0]]
     slices = counted.slices.slices, room[0], room[2] - room[0]

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from bokeh.models.glyphs import Line
 
+from alrviz.fitting.recipe import Recipe
 from alrviz.pictures import bias_variance as pictures
 from alrviz.pictures.labels import legend_rows
 from alrviz.views.core.live_figure import LiveFigure
@@ -74,7 +75,7 @@ def test_all_three_axes_span_equally_much():
 def test_alpha_is_an_axis_with_words_after_numbers_and_its_word_leaves_the_names():
     table = pd.DataFrame(
         [
-            line(0, "lr", "lr n=1 nested CV", 1, "cv", 0.1, 0.1),
+            line(0, "lr", "lr n=1 alpha by folds", 1, "cv", 0.1, 0.1),
             line(1, "lr", "lr n=1 alpha 10", 1, 10.0, 0.2, 0.1),
             line(2, "lr", "lr n=1 alpha 0.1", 1, 0.1, 0.3, 0.1),
             line(3, "lr", "lr n=2 alpha 0.1", 2, 0.1, 0.4, 0.1),
@@ -156,9 +157,17 @@ def test_an_alpha_for_each_order_and_words_stand_behind_the_numbers():
         line(0, "hlr", "hlr n=2 alpha 0.2", 2, 0.2, 0.2, 0.02),
         line(1, "hlr", "hlr n=2 alpha 0.1, 1", 2, (0.1, 1.0), 0.1, 0.03),
         line(2, "hlr", "hlr n=2 alpha by itself", 2, "auto", 0.1, 0.02),
-        line(3, "hlr", "hlr n=2 nested CV", 2, "cv", 0.1, 0.02),
+        line(3, "hlr", "hlr n=2 alpha by folds", 2, "cv", 0.1, 0.02),
     ]
     what = pictures.bias_variance(pd.DataFrame(rows), "alpha", "plug-in")["error"]
     assert what.key[2] == ("0.2", "0.1, 1", "auto", "cv")
     assert what.key[0] == ("hlr n=2",)
     assert pictures.varying(pd.DataFrame(rows)) == ["alpha"]
+
+
+def test_models_that_share_a_line_share_its_look():
+    recipes = [Recipe(family, order=order) for family in ("lr", "alr") for order in (1, 2)]
+    looks = pictures.line_looks(recipes, dark=False)
+    assert looks[0] == looks[1] != looks[2] == looks[3]
+    by_alpha = [Recipe("lr", order=2, alpha=alpha) for alpha in (0.1, 1.0)]
+    assert len(set(pictures.line_looks(by_alpha, dark=False))) == 1

@@ -79,7 +79,7 @@ def test_what_hardly_differs_does_not_fill_the_picture():
 def test_nothing_yet_is_a_picture_too():
     what = orders.orders(pd.DataFrame(), pd.DataFrame(), [0, 1, 2, 3], "lr")
     assert what["losses"].plot().figure.xaxis[0].major_label_overrides == {
-        0: "class prior",
+        0: "class shares",
         1: "n = 1",
         2: "n = 2",
         3: "n = 3",
@@ -124,7 +124,7 @@ def test_reliability_marks_one_line_and_its_errors():
     faint = plot.parts["lines"][1]
     assert faint.muted_glyph.line_alpha < faint.glyph.line_alpha == 1.0
     assert plot.figure.x_range.start == pytest.approx(0.4)
-    for left, chosen in (({}, ""), ({"class prior": table([0.5], [0.5])}, "class prior")):
+    for left, chosen in (({}, ""), ({"class shares": table([0.5], [0.5])}, "class shares")):
         live.show(reliability(left, colours, chosen))
         assert len(plot["bars"].data["x"]) == 0, "bars without a line"
         assert not plot.figure.legend.visible
@@ -147,7 +147,16 @@ def test_the_model_that_chooses_its_order_has_a_place_beside_the_orders():
         ["70"],
         ["3 s"],
     )
-    assert "AutoClassifier" in Plot(what["losses"], "x").figure.xaxis[0].major_label_overrides.values()
+    assert "Auto" in Plot(what["losses"], "x").figure.xaxis[0].major_label_overrides.values()
     without = made(pd.DataFrame(), lines([0.65, 0.45, 0.5]))
     assert without["losses"].x[1] < 3
     assert without["losses"].key != what["losses"].key
+
+
+@pytest.mark.parametrize(("lowest", "is_log"), [(0.0003, True), (0.2, False), (0.0, False)])
+def test_losses_that_differ_by_decades_have_a_log_axis(lowest, is_log):
+    picture = made(rows({0: [0.7, 0.7], 1: [0.5, 0.5], 2: [lowest] * 2}), lines([0.7, 0.5, lowest]))["losses"]
+    assert (picture.axes.get("y_axis_type") == "log") == is_log
+    low, high = picture.y
+    assert (0 < low < lowest) if is_log else low >= -0.2 * high, "no loss is below 0"
+    assert high > 0.7

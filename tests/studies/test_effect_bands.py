@@ -60,7 +60,7 @@ def test_every_family_has_bands(recipe):
     table = found.importance()
     assert (table["nats_low"] <= table["nats_high"]).all()
     first, second = found.interactions.classes[:2]
-    own = found.effects(*table.index[:1], of=first, against=second)
+    own = found.effects(*table.index[:1], label=first, other_label=second)
     assert ((own["low"] <= own["median"]) & (own["median"] <= own["high"])).all()
     assert own["same_sign"].between(0, 1).all()
 
@@ -126,7 +126,7 @@ def test_refits_are_unpacked_once_each_and_kept_in_single_precision(data, monkey
     found = alrviz.effect_bands(data, RECIPE, refits=3, n_jobs=1).run()
     first, second = found.interactions.classes[:2]
     for name in found.importance().index[:5]:
-        assert found.effects(name, of=first, against=second)["low"].notna().all()
+        assert found.effects(name, label=first, other_label=second)["low"].notna().all()
     assert len(unpacked) == 4
     assert {drawn.dtype.name for drawn in found._refits_by_draw.values()} == {"float32"}
     assert not any(result.predicted for _, result in found.results())
@@ -147,7 +147,7 @@ def test_bands_leave_a_twentieth_of_further_draws_on_either_side(data, study):
     found = study.interactions
     name = study.importance().index[0]
     first, second = found.classes[:2]
-    own = study.effects(name, of=first, against=second)
+    own = study.effects(name, label=first, other_label=second)
     odds = f[:, found.pure.cells_of(found.number_of(name))]
     odds = odds[:, :, 0] - odds[:, :, 1]
     assert np.allclose(own["low"], odds.min(axis=0))  # of six draws a seventh lies below all in 1 of 7

@@ -48,8 +48,8 @@ def test_effects_sum_to_the_score_of_every_family(mixed, recipe):
     assert found.orders()["share"].sum() == pytest.approx(1.0, abs=1e-9)
     row = found.row(new.iloc[[3]])
     log_p = dict(zip(model.classes_, model.predict_log_proba(new.iloc[[3]])[0], strict=True))
-    assert row.log_odds == pytest.approx(log_p[row.of] - log_p[row.against], abs=1e-10)
-    assert row.of == model.predict(new.iloc[[3]])[0]
+    assert row.log_odds == pytest.approx(log_p[row.label] - log_p[row.other_label], abs=1e-10)
+    assert row.label == model.predict(new.iloc[[3]])[0]
     own = model.encoder_.transform(X)
     for k in range(10):
         codes, said = model.encoder_.transform(new.iloc[[k]]), found.row(new.iloc[[k]]).frame["rows"]
@@ -78,15 +78,15 @@ def test_dlr_effects_are_those_of_its_columns(mixed, classes):
     for row in (new.iloc[[0]], strange):
         said = found.row(row)
         own = dict(zip(model.classes_, model.predict_log_proba(row)[0], strict=True))
-        assert said.log_odds == pytest.approx(own[said.of] - own[said.against], abs=1e-10)
+        assert said.log_odds == pytest.approx(own[said.label] - own[said.other_label], abs=1e-10)
     changed = found.row(3, changes={"temperature": 55.25})
     own = dict(zip(model.classes_, model.predict_log_proba(X.iloc[[3]].assign(temperature=55.25))[0], strict=True))
-    assert changed.log_odds == pytest.approx(own[changed.of] - own[changed.against], abs=1e-10)
+    assert changed.log_odds == pytest.approx(own[changed.label] - own[changed.other_label], abs=1e-10)
     own = -model.predict_log_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)].mean()
     muted = found.mute("temperature")["log_loss"]
     assert muted["all"] == pytest.approx(own, abs=1e-10)
     assert muted["muted"] - muted["all"] == pytest.approx(importance.loc["temperature", "loss"], abs=1e-10)
-    assert len(found.lacking()) == 10
+    assert len(found.absent_tuples()) == 10
     assert len(found.orders()) == 1
     assert "differences between rows" not in found.verdict().detail
 
@@ -122,11 +122,13 @@ def test_a_pair_that_the_model_has_not_is_in_the_sentence_and_a_constant_column_
     X = data.X.assign(same="a")
     found = alrviz.interactions(alrviz.LRClassifier(order=1).fit(X, data.y), alrviz.Dataset.from_arrays(X, data.y))
     assert "predicted to lower test log loss (nats per row): bit_1 & bit_2" in found.verdict().detail
-    assert not [name for table in (found.lacking(), found.associations()) for name in table.index if "same" in name]
+    assert not [
+        name for table in (found.absent_tuples(), found.associations()) for name in table.index if "same" in name
+    ]
     assert "left" not in found.importance()
     assert found.importance()["nats"]["same"] == 0.0
     with pytest.raises(RecipeError, match=r"order=5.*1.*4"):
-        found.lacking(5)
+        found.absent_tuples(5)
 
 
 def test_a_row_of_weight_two_is_the_row_twice(mixed):
@@ -152,7 +154,7 @@ def test_changes_keep_the_classes_of_the_row_as_it_is_and_name_levels_that_are_t
     flipped = 0
     for label in found.labels(list(X).index("region"))[:-1]:
         changed = found.row(1, changes={"region": label})
-        assert (changed.of, changed.against) == (own.of, own.against)
+        assert (changed.label, changed.other_label) == (own.label, own.other_label)
         flipped += changed.log_odds < 0
     assert flipped
     with pytest.raises(TableError, match=r"has no level 'nrth'; .*did you mean 'north'"):
@@ -281,7 +283,7 @@ def test_models_without_effects_raise():
     with pytest.raises(RecipeError, match="the model has no tuple"):
         found.effects(*found.columns[:3])
     with pytest.raises(RecipeError, match="no class 'x'"):
-        found.row(0, of="x")
+        found.row(0, label="x")
     with pytest.raises(TableError, match="no row 300"):
         found.row(300)
     with pytest.raises(RecipeError, match="ranks no tuples"):

@@ -12,7 +12,7 @@ from alrviz.studies.protocols.live_selection import LiveSelection
 
 def last(live, recipe):
     *_, found = live.search(recipe)
-    assert found.done
+    assert found.is_complete
     return found
 
 

@@ -136,20 +136,20 @@ def test_after_a_stop_no_row_comes_and_start_goes_on(n_jobs, monkeypatch):
         slow(monkeypatch, 0.1)
     study = small(rounds=20, n_jobs=n_jobs)
     study.start()
-    while not study.progress.done:
+    while not study.progress.n_done:
         time.sleep(0.01)
     study.stop()
     assert study.phase == "stopped"
-    done = study.progress.done
+    done = study.progress.n_done
     assert study.join(10)
-    assert study.progress.done == done < len(study.tasks)
+    assert study.progress.n_done == done < len(study.tasks)
     study._accept(len(study.tasks) - 1, failure("late"), study._job.token)  # of a thread that the stop overtook
-    assert study.progress.done == done
+    assert study.progress.n_done == done
     cursor, rows = study.since(0)
     assert (cursor, len(rows)) == (done, done)
     study.start()
     assert study.phase == "running"
-    while study.progress.done == done:
+    while study.progress.n_done == done:
         time.sleep(0.01)
     study.stop()
 
@@ -159,7 +159,7 @@ def test_a_worker_that_is_killed_costs_one_cell_which_can_be_computed_again(monk
     before = worker_pids()
     study = small(rounds=4, n_jobs=2)
     study.start()
-    while not study.progress.done:
+    while not study.progress.n_done:
         time.sleep(0.005)
     os.kill(min(worker_pids() - before), signal.SIGKILL)
     assert study.join(120)
@@ -205,11 +205,11 @@ def test_an_error_of_the_study_itself_reaches_the_reader(monkeypatch):
 def test_progress_tells_how_much_time_is_left(monkeypatch):
     slow(monkeypatch, 0.05)
     study = small()
-    assert (study.phase, study.progress.done, study.progress.seconds_left) == ("waiting", 0, None)
+    assert (study.phase, study.progress.n_done, study.progress.seconds_left) == ("waiting", 0, None)
     for _ in study.rows():
         left = study.progress
-        assert left.done == 12 or left.seconds_left > 0
-    assert (study.progress.done, study.progress.seconds_left) == (12, 0.0)
+        assert left.n_done == 12 or left.seconds_left > 0
+    assert (study.progress.n_done, study.progress.seconds_left) == (12, 0.0)
 
 
 def timed(racers, took, expected, at=None):

@@ -37,7 +37,7 @@ def test_the_most_important_tuple_is_shown_first(view, study):
     found = study.interactions
     pure = found.pure.f[found.pure.cells_of(found.number_of("bit_1 & bit_2"))]
     assert sorted(cells["value"]) == pytest.approx(sorted(pure[:, 1] - pure[:, 0]))
-    assert "3 refits" in view.key.object
+    assert "3 resampled fits" in view.key.object
     assert "matter" in view.sentence.object
 
 
@@ -93,7 +93,7 @@ def test_a_row_is_taken_apart_and_its_levels_are_tried(view):
     assert bars["end"][-2:] == pytest.approx([view.explanation.log_odds] * 2)
     assert bars["zero"][1:-1] == pytest.approx(bars["end"][:-2])
     view.column = 0
-    other = view.explanation.what_if("bit_1")[view.explanation.of]
+    other = view.explanation.what_if("bit_1")[view.explanation.label]
     assert row.levels.picture["bars"]["value"] == pytest.approx(other.tolist())
     row.worst.clicks += 1
     encoded = view.effects.encoded
@@ -115,7 +115,7 @@ def test_levels_that_are_tried_add_up_and_are_taken_back(study):
     assert view.changes == {"bit_1": other}
     assert part.level.value == other
     assert part.undo.visible
-    expected = found.row(5, of="1", against="0", changes={"bit_1": other})
+    expected = found.row(5, label="1", other_label="0", changes={"bit_1": other})
     assert view.explanation.log_odds == pytest.approx(expected.log_odds)
     assert sum(part.sum.picture["bars"]["value"][:-1]) == pytest.approx(expected.log_odds)
     assert f"bit_1 were <b>{other}</b>" in part.text.object
@@ -150,7 +150,7 @@ def test_what_was_taken_apart_before_is_shown_without_a_study(study):
     view.watch(study)
     assert "test loss without" in view._numbers.table.object
     assert view.effects is study.interactions
-    assert "3 refits" in view.key.object
+    assert "3 resampled fits" in view.key.object
     view.show_model(found, {"model": "mine.zip"})
     assert view.effects is found
     assert "mine.zip" in view.origin("row").title

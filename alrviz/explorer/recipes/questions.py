@@ -169,7 +169,7 @@ QUESTIONS: Mapping[str, Question] = {
     ),
     "pull": Question(
         "Shrink toward 0, 1 or AnJE?",
-        "The center decides what remains under a strong penalty: nothing (0), or a generative model.",
+        "The center decides what remains under a strong penalty: zero, or a generative model.",
         _centers,
         needs_penalty=True,
     ),

@@ -62,9 +62,30 @@ class Choosable:
         return self.mend(new_recipe) == new_recipe
 
 
+# What sets a family apart, beside its name in the menus of pages.
+FAMILY_WORDS = {
+    "lr": "order n alone", "alr": "lr, preconditioned", "hlr": "lr, orders 1 to n", "halr": "alr, orders 1 to n",
+    "anje": "counts, no fit", "salr": "selected, order n", "hsalr": "selected tuples",
+    "dlr": "densities of numbers",
+}  # fmt: skip
+
+
+def family_entries(families: Collection[str]) -> dict[str, str]:
+    """Return the entries of a menu of families: names by label.
+
+    >>> family_entries(["alr", "anje"])
+    {'alr (lr, preconditioned)': 'alr', 'AnJE (counts, no fit)': 'anje'}
+    """
+    shown_names = {"anje": "AnJE"}
+    return {
+        f"{shown_names.get(name, name)} ({FAMILY_WORDS[name]})" if name in FAMILY_WORDS else name: name
+        for name in families
+    }
+
+
 RACE_CHOICES = Choosable()
 # Any family; a study splits the rows itself.
-STUDY_CHOICES = Choosable(tuple(FAMILIES), "Recipe", ("holdout",), True)
+STUDY_CHOICES = Choosable(tuple(FAMILIES), "Model", ("holdout",), True)
 
 
 def alpha_choices(current: Any) -> list[Any]:

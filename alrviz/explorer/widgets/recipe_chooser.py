@@ -33,6 +33,12 @@ def _chip_style(colour: str, sign: str) -> dict[str, object]:
     }
 
 
+def own_looks(recipes: Sequence[Recipe], dark: bool) -> list[tuple[str, str]]:
+    """Return colour and marker of each recipe where each is a line of its own."""
+    colours = racer_colours([recipe.label for recipe in recipes], dark)
+    return [(colour, sign) for colour, (_, sign) in zip(colours, racer_marks(len(recipes)), strict=True)]
+
+
 class RecipeChooser:
     """The chips (`panel`) and the settings in the drawer (`settings.panel`).
 
@@ -43,6 +49,7 @@ class RecipeChooser:
         new_recipe: returns the recipe that "+" adds.
         choosable: the families and values offered.
         solvers: returns for each recipe which solver will run and why, "" if its setting says it all.
+        looks: returns colour and marker of each recipe in the page's pictures; arguments: recipes, dark.
         place: called with the settings before the drawer opens, for a page whose tabs share a drawer.
     """
 
@@ -54,10 +61,12 @@ class RecipeChooser:
         new_recipe: Callable[[], Recipe],
         choosable: Choosable = RACE_CHOICES,
         solvers: Callable[[], Sequence[str]] = tuple,
+        looks: Callable[[Sequence[Recipe], bool], list[tuple[str, str]]] = own_looks,
         place: Callable[[Viewable], None] = lambda panel: None,
     ):
         self._session, self._recipes, self._on_change = session, recipes, on_change
         self._new_recipe, self._choosable, self._solvers, self._place = new_recipe, choosable, solvers, place
+        self._looks = looks
         self.chips = [self._chip(number) for number in range(MAX_RACERS)]
         add_text = f"Add a {choosable.noun.lower()}"
         self.add_button = pmui.IconButton(
@@ -81,13 +90,12 @@ class RecipeChooser:
     def show(self) -> None:
         """Show the current recipes."""
         recipes = self._recipes()
-        names, signs = short_names(recipes), [sign for _, sign in racer_marks(len(recipes))]
-        colours = racer_colours([recipe.label for recipe in recipes], self._session.dark)
+        names, looks = short_names(recipes), self._looks(recipes, self._session.dark)
         for number, chip in enumerate(self.chips):
             if number < len(recipes):
                 paper_text = " · paper" if recipes[number].is_paper_fit and "solver" in recipes[number].params else ""
                 label = f"{names[number]}{paper_text}"
-                style = _chip_style(colours[number], signs[number])
+                style = _chip_style(*looks[number])
                 chip.param.update(label=label, description=f"{label}: settings", sx=style)
             chip.visible = number < len(recipes)
         self.add_button.visible = len(recipes) < MAX_RACERS

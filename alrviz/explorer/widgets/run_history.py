@@ -153,7 +153,7 @@ def export_csv(run: StoredRun) -> str:
     recipes = _parse_recipes(recipe_json for recipe_json, _, _ in tasks if recipe_json)
     names = dict(zip(recipes, short_names(list(recipes.values())), strict=True))
     rows = [
-        {"cell": k, "name": names.get(recipe_json, UNREADABLE_RECIPE) if recipe_json else "class prior", **row}
+        {"cell": k, "name": names.get(recipe_json, UNREADABLE_RECIPE) if recipe_json else "class shares", **row}
         for k, (recipe_json, _, task_rows) in enumerate(tasks)
         for row in task_rows
     ]

@@ -62,7 +62,7 @@ def remarks_of(dataset: Dataset, lost_columns: Iterable[str]) -> tuple[str, ...]
 
 def costs_html(
     planned: PlannedStudy,
-    first_heading: str = "recipe",
+    first_heading: str = "model",
     seconds_prefix: str = "about ",
     cell_class: str = "",
     measurements: Mapping[str, tuple[float, float]] = MappingProxyType({}),

@@ -23,7 +23,7 @@ from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import CARD, button, html
 from alrviz.explorer.widgets.evaluation_part import EvaluationPart, fold_evaluations
 from alrviz.explorer.widgets.menus import data_menu, sample_or_all_menu, select, show_data, show_rows
-from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
+from alrviz.explorer.widgets.recipe_chooser import RecipeChooser, own_looks
 from alrviz.explorer.widgets.study_estimate import costs_html, costs_line
 from alrviz.explorer.widgets.study_runner import NO_TABLE, DraggedValue, StudyRunner, StudyState
 from alrviz.explorer.widgets.study_spec import StudySpec
@@ -193,6 +193,7 @@ class StudyPage(Page):
         dragged_param: a linked parameter that is dragged; it is written into the link when it rests.
         valid_values: values of the linked parameters that a link may contain.
         choosable: families and values of the recipe chips; None for a page without chips.
+        chip_looks: colour and marker of each chip, as `RecipeChooser` takes it.
         fits_streams: whether the page can fit all rows of a table larger than memory.
         has_evaluation: whether the recipes can be evaluated on the rows that the folds leave out.
         offers_race: whether "Open in Convergence" races what the study recommends.
@@ -211,6 +212,7 @@ class StudyPage(Page):
     dragged_param: ClassVar[str] = ""
     valid_values: ClassVar[Mapping[str, Collection[str]]] = {}
     choosable: ClassVar[Choosable | None] = None
+    chip_looks = staticmethod(own_looks)
     fits_streams: ClassVar[bool] = False
     has_evaluation: ClassVar[bool] = False
     offers_race: ClassVar[bool] = False
@@ -276,7 +278,7 @@ class StudyPage(Page):
         if self.choosable is not None:
             self.chooser = RecipeChooser(
                 session, lambda: self.spec.recipes, lambda recipes: self.change(replace(self.spec, recipes=recipes)),
-                new_recipe, self.choosable,
+                new_recipe, self.choosable, looks=self.chip_looks,
                 place=(lambda panel: None) if self._tabs is None else self._tabs.place,
             )  # fmt: skip
         self.layout = StudyLayout(self)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 from alrviz.data.dataset import Dataset
 from alrviz.explorer.recipes.questions import CUSTOM
-from alrviz.explorer.recipes.recipe_fields import alpha_entries, has_effect, param_of, with_family
+from alrviz.explorer.recipes.recipe_fields import alpha_entries, family_entries, has_effect, param_of, with_family
 from alrviz.explorer.server.run_store import store_or_error
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import STUDY_PARAMS, State
@@ -26,7 +26,10 @@ from alrviz.studies.core.cost import RecipeEstimate
 
 # Repeats and folds of a cross-validation by slug, and the menu's entries.
 FOLDS = {"5": (1, 5), "2x5": (2, 5), "10": (1, 10), "5x2": (5, 2), "10x10": (10, 10)}
-FOLD_NAMES = {"5 folds": "5", "2 x 5 folds": "2x5", "10 folds": "10", "5 x 2 folds": "5x2", "10 x 10 folds": "10x10"}
+FOLD_NAMES = {
+    "5 folds": "5", "2 rounds of 5": "2x5", "10 folds": "10", "5 rounds of 2": "5x2", "10 rounds of 10": "10x10",
+}  # fmt: skip
+FAMILY_MENU_WIDTH = 216  # px
 _UNLIMITED = 10**6
 SPECS: "dict[str, type[StudySpec]]" = {}  # of the pages imported so far, by the kind of study
 # The link properties of all studies, with the values that leave them out of the link.
@@ -82,13 +85,13 @@ def recipe_menu(name: str, width: int, options: Any = None, label: str = "") -> 
     )  # fmt: skip
 
 
-def family_menu(families: Mapping[str, str], *names: str) -> Menu:
-    """Return the menu of families by label, for a page with one recipe. names: parameters that the new recipe keeps."""
+def family_menu(families: Collection[str], *names: str) -> Menu:
+    """Return the menu of these families for a page with one recipe. names: parameters that the new recipe keeps."""
 
     def choose(spec: Any, family: str) -> Any:
         return replace(spec, recipes=(with_family(spec.recipe, family, *names),))
 
-    return Menu("Family", 104, families, lambda spec: spec.recipe.family, choose)
+    return Menu("Family", FAMILY_MENU_WIDTH, family_entries(families), lambda spec: spec.recipe.family, choose)
 
 
 def choice(default: Any, choices: Collection[Any], link: str = "") -> Any:
@@ -128,9 +131,9 @@ def grids_menu(grids: Mapping[str, RecipeGrid]) -> Menu:
         return replace(spec, recipes=with_cuts(grids[slug].recipes, spec.cuts)) if slug in grids else spec
 
     def describe(spec: Any) -> str:
-        return grids[spec.grid].description if spec.grid in grids else "The recipes that you have set"
+        return grids[spec.grid].description if spec.grid in grids else "The models that you have set"
 
-    return Menu("Recipes", 216, options, lambda spec: spec.grid, choose, description=describe)
+    return Menu("Models", 216, options, lambda spec: spec.grid, choose, description=describe)
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,8 @@ _SELECTION: Mapping[str, Param] = {
     "selection": Param(
         "mi",
         {
-            "mi": "mutual information", "mi-mm": "mutual information, Miller-Madow",
-            "cv": "log loss without it (validation set)", "gain": "predicted gain",
+            "mi": "mutual information", "mi-mm": "mutual information, corrected",
+            "cv": "log loss without it", "gain": "predicted gain",
         },
         label="Tuples scored by", key="B", help="What tuples are scored by.",
         meanings={
@@ -61,8 +61,8 @@ _SELECTION: Mapping[str, Param] = {
     ),
 }  # fmt: skip
 _GROW = Param(
-    "weak", {"weak": "one part is kept", "strong": "all parts are kept"}, label="Look at tuples if", key="G",
-    help="Whether one part of a tuple must have been kept, or all.",
+    "weak", {"weak": "one column is kept", "strong": "all columns are kept"}, label="Score a pair if", key="G",
+    help="Whether one column of a pair must have been kept, or both; of a triple one pair, or all.",
 )  # fmt: skip
 # The paper uses five passes of AdaGrad, without a penalty, with counts smoothed by 0.1.
 _PAPER: Mapping[str, Any] = {**ALR.paper, "solver": "adagrad", "max_iter": 5}
@@ -74,7 +74,7 @@ class SelectiveALR(ALR):
     name = words = "salr"
     rival = "alr"
     params: ClassVar[Mapping[str, Param]] = {
-        **_SELECTION, **ALR.params, "alpha": replace(ALR.params["alpha"], keywords={"cv": "nested CV"}),
+        **_SELECTION, **ALR.params, "alpha": replace(ALR.params["alpha"], keywords={"cv": "by inner folds"}),
     }  # fmt: skip
     paper: ClassVar[Mapping[str, Any]] = _PAPER
     colours: ClassVar[Mapping[str, str]] = {"salr": "#994477"}

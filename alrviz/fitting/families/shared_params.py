@@ -72,7 +72,7 @@ OBJECTIVE = Param(
     },
 )  # fmt: skip
 ALPHA = Param(
-    0.3, low=0.0, high=1e12, keywords={"cv": "nested CV", "auto": "by itself"},
+    0.3, low=0.0, high=1e12, keywords={"cv": "by inner folds", "auto": "by itself"},
     label="alpha: strength of the penalty", term="alpha", key="a", step=0.01, highest=1e9,
     help="Strength of the penalty alpha ||. - center||^2; 0 for none: then often no finite optimum exists "
     "(separation).",
@@ -89,7 +89,7 @@ PENALTY = Param(
     meanings={"phi": "phi, comparable between families", "w": "the weights w"},
 )  # fmt: skip
 CENTER = Param(
-    0, {0: "nothing (0)", 1: "ones (1)", "anje": "AnJE", "shares": "class shares"},
+    0, {0: "zero", 1: "one", "anje": "AnJE", "shares": "class shares"},
     label="Shrink toward", term="center", key="c",
     has_effect=_is_penalised, help="The point that the penalty shrinks toward, which a large alpha gives.",
     meanings={
@@ -98,7 +98,7 @@ CENTER = Param(
     },
 )  # fmt: skip
 START = Param(
-    "zero", {"zero": "nothing (0)", "one": "ones (1)", "anje": "AnJE", "random": "random"},
+    "zero", {"zero": "zero", "one": "one", "anje": "AnJE", "random": "random"},
     label="Start at", term="start", key="s",
     help="The model that the first step starts from.",
     meanings={

@@ -321,7 +321,10 @@ class Run(RunAttributes, Job[Step]):
     # -- inside -------------------------------------------------------------------------------------------------------
 
     def _remaining_steps(self, stop: StopToken) -> Iterator[Step]:
-        """The turns of its thread; an error becomes the outcome, where watchers look."""
+        """Yield the remaining steps, on the run's own thread.
+
+        An `AlrvizError` is not raised here: `advance` has made it the outcome, which watchers read. stop: not used.
+        """
         with suppress(AlrvizError):
             for step in self.steps():
                 if self.outcome is not None:

@@ -93,7 +93,7 @@ class StudyResults:
     def about(self, racer: int) -> Row:
         """Return label, name, order and alpha of a recipe; racer -1 is the class prior, the model of order 0."""
         if racer < 0:
-            return {"label": "shares", "name": "class prior", "order": 0, "alpha": None}
+            return {"label": "shares", "name": "class shares", "order": 0, "alpha": None}
         recipe = self.recipes[racer]
         settings = {name: recipe.params.get(name) for name in ("order", "alpha")}
         return {"label": recipe.label, "name": self.names[racer], **settings}

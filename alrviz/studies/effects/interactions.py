@@ -38,7 +38,7 @@ from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values, with_levels
 from alrviz.studies.effects.importance import NamedEffects
 from alrviz.studies.effects.row_explanation import JOIN, NO_LEVEL, RowExplanation, row_codes
-from alrviz.studies.effects.texts import effects_verdict, lacking_sentence
+from alrviz.studies.effects.texts import absent_tuples_sentence, effects_verdict
 from alrviz.studies.statistics.measures import row_losses
 from alrviz.studies.statistics.verdict import Verdict
 
@@ -158,7 +158,7 @@ class Interactions(NamedEffects):
         super().__init__(purify(model, encoded, n_jobs, stop), columns, encoded, heldout, n_jobs)
         self.note, self.encoder, self.classes, self._model = note, encoder, encoder.classes_, model
         self._weights = weights  # (S, C) of the model's own cells
-        self._tested_rows = encoded  # in `lacking` and `associations`
+        self._tested_rows = encoded  # in `absent_tuples` and `associations`
         self._next_order: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
@@ -189,23 +189,23 @@ class Interactions(NamedEffects):
         labels = self.labels(column)
         return labels[min(int(self.encoded.codes[column, row]), len(labels) - 1)]
 
-    def quantity(self, t: int, name: str, of: int, against: int) -> Floats:
+    def quantity(self, t: int, name: str, k: int, other_k: int) -> Floats:
         """Return a number for each cell of tuple t, (S_t,).
 
-        name: "pure" and "phi": log-odds of class `of` against another; "rows": weight of the rows; "p": share of the
-        class among them; "theta": log share of the class's rows that are in the cell (-inf without any); "w": the
-        weight learned for cell and class (NaN without one).
+        name: "pure" and "phi": log-odds of class number k against class other_k; "rows": weight of the rows; "p":
+        share of class k among them; "theta": log share of the class's rows that are in the cell (-inf without any);
+        "w": the weight learned for cell and class (NaN without one).
         """
         cells = self.pure.cells_of(t)
         if name in ("pure", "phi"):
             log_odds = (self.pure.f if name == "pure" else self.pure.raw_effects)[cells]
-            return log_odds[:, of] - log_odds[:, against]
+            return log_odds[:, k] - log_odds[:, other_k]
         if name == "rows":
             return self.pure.rows[cells]
         if name == "w":
             weights = np.full(len(self.pure.f), np.nan)
             if self._weights is not None:
-                weights[self.pure.model_cells] = self._weights[:, of]
+                weights[self.pure.model_cells] = self._weights[:, k]
             return weights[cells]
         members = self.pure.space.members[t]
         codes = self.pure.space.codes_of(self.pure.index.seen_cells[cells])[:, : len(members)]
@@ -213,7 +213,7 @@ class Interactions(NamedEffects):
         levels = self.pure.space.levels[members]
         key = np.ravel_multi_index(tuple(codes.T), tuple(levels))
         cell_by_row = np.searchsorted(key, np.ravel_multi_index(tuple(codes_of_rows), tuple(levels)))
-        counts = np.bincount(cell_by_row, self.encoded.weights * (self.encoded.y == of), len(key))
+        counts = np.bincount(cell_by_row, self.encoded.weights * (self.encoded.y == k), len(key))
         total_rows = self.pure.rows[cells] if name == "p" else counts.sum()
         share: Floats = np.divide(counts, total_rows, out=np.full(len(key), np.nan), where=np.asarray(total_rows) > 0)
         with np.errstate(divide="ignore"):
@@ -256,7 +256,7 @@ class Interactions(NamedEffects):
             )
         return pd.concat(frames, ignore_index=True)
 
-    def lacking(self, order: int | None = None, stop: StopToken = NEVER) -> pd.DataFrame:
+    def absent_tuples(self, order: int | None = None, stop: StopToken = NEVER) -> pd.DataFrame:
         """Test the tuples of an order that the model lacks (a score test): a row each, the highest gain first.
 
         Columns: "gain" and "gain_error" (expected fall of test log loss, nats per row, and standard error), "chi2",
@@ -268,7 +268,7 @@ class Interactions(NamedEffects):
         scores = self._model.scores(self.encoded.codes, self._n_jobs, stop)
         for tuple_size in range(1, len(self._varying) + 1) if order is None else [order]:
             if tuples := [columns for columns in self._tuples(tuple_size) if columns not in self.pure.numbers]:
-                test_table = tuple_tests.lacking(scores, self._tested_rows, tuples, self._n_jobs, stop)
+                test_table = tuple_tests.score_tests(scores, self._tested_rows, tuples, self._n_jobs, stop)
                 return self._with_names(test_table, tuples, "gain")
         raise RecipeError(f"the model has all tuples of its {len(self._varying)} columns; nothing is lacking")
 
@@ -302,47 +302,51 @@ class Interactions(NamedEffects):
         return table.sort_values(sort_column, ascending=False, kind="stable")
 
     def next_order(self, stop: StopToken = NEVER) -> pd.DataFrame | None:
-        """Return `lacking` of one order above the model's; None without such tuples, or for more than 3,000."""
+        """Return `absent_tuples` of one order above the model's; None without such tuples, or for more than 3,000."""
         order = int(self.pure.sizes.max(initial=0)) + 1
         if not 0 < comb(len(self._varying), order) <= MAX_UNASKED:
             return None
         if self._next_order is None:
-            self._next_order = self.lacking(order, stop)
+            self._next_order = self.absent_tuples(order, stop)
         return self._next_order
 
     def row(
-        self, x: Any, *, of: Any = None, against: Any = None, changes: Mapping[str, Any] | None = None
+        self, x: Any, *, label: Any = None, other_label: Any = None, changes: Mapping[str, Any] | None = None
     ) -> RowExplanation:
         """Explain the prediction of a row: its log-odds of one class against another as a sum of pure effects.
 
         Args:
             x: a dict of values by column, a table of one row, or the number of a row of the data set.
-            of: a class; None: the predicted one (before any changes).
-            against: another class; None: the most probable other one.
+            label: a class; None: the predicted one (before any changes).
+            other_label: another class; None: the most probable other one.
             changes: values to put in place of some columns' own.
 
         Raises:
             RecipeError: if there is no such class. TableError: if there is no such row, or an unknown level.
         """
         labels = {name: self.labels(j) for j, name in enumerate(self.columns)}
-        explain = partial(RowExplanation.of_codes, self.pure, labels, self.classes.tolist())
-        if changes and (of is None or against is None):
-            unchanged = explain(row_codes(x, None, self.encoder, self.encoded), of, against)
-            of, against = unchanged.of, unchanged.against
-        return explain(row_codes(x, changes, self.encoder, self.encoded), of, against)
+        explain = partial(RowExplanation.from_codes, self.pure, labels, self.classes.tolist())
+        if changes and (label is None or other_label is None):
+            unchanged = explain(row_codes(x, None, self.encoder, self.encoded), label, other_label)
+            label, other_label = unchanged.label, unchanged.other_label
+        return explain(row_codes(x, changes, self.encoder, self.encoded), label, other_label)
 
     def verdict(self) -> Verdict:
         """Return which tuples matter, and which of the next order would help (if these are few enough to be tested)."""
         verdict, candidates = effects_verdict(self.orders(), self.importance(), self.loss_rows), self.next_order()
         next_order = int(self.pure.sizes.max()) + 1
-        details = [verdict.detail, "" if candidates is None else lacking_sentence(candidates, next_order), self.note]
+        details = [
+            verdict.detail,
+            "" if candidates is None else absent_tuples_sentence(candidates, next_order),
+            self.note,
+        ]
         return replace(verdict, detail=" ".join(detail for detail in details if detail))
 
 
 class ColumnInteractions(Interactions):
     """The effects of the columns of a dlr model; also explains rows with numbers that do not occur in its rows.
 
-    `lacking` and `associations` test numbers in eight intervals.
+    `absent_tuples` and `associations` test numbers in eight intervals.
 
     more: (n, columns) numbers of further rows that are to be explained; None for those of the tables only.
     """
@@ -360,13 +364,15 @@ class ColumnInteractions(Interactions):
         self._tested_rows = binned(encoded)
 
     def row(
-        self, x: Any, *, of: Any = None, against: Any = None, changes: Mapping[str, Any] | None = None
+        self, x: Any, *, label: Any = None, other_label: Any = None, changes: Mapping[str, Any] | None = None
     ) -> RowExplanation:
         """Explain the prediction of a row; the arguments are those of `Interactions.row`."""
         more = self._numbers_of(x, changes or {})
         if more.shape[1]:
-            return ColumnInteractions(*self._arguments, more=more).row(x, of=of, against=against, changes=changes)
-        return super().row(x, of=of, against=against, changes=changes)
+            return ColumnInteractions(*self._arguments, more=more).row(
+                x, label=label, other_label=other_label, changes=changes
+            )
+        return super().row(x, label=label, other_label=other_label, changes=changes)
 
     def _numbers_of(self, x: Any, changes: Mapping[str, Any]) -> Floats:
         """Return the numbers of a row x with `changes` that are no levels yet (n, 1), or (n, 0) if all are known.

@@ -25,12 +25,12 @@ NO_LEVEL = "(no level)"  # a missing value that is skipped, or one that training
 class RowExplanation:
     """The prediction of one row as a sum of pure effects.
 
-        log p(of | x) / p(against | x) = intercept + sum of `frame["log_odds"]`
+        log p(label | x) / p(other_label | x) = intercept + sum of `frame["log_odds"]`
 
     The effects are those of a classifier's `explain`, of one class less another.
 
     Attributes:
-        of, against: the two classes.
+        label, other_label: the two classes.
         intercept: log-odds without any column.
         frame: a row per tuple, indexed by its name, the largest first: "order", "levels", "log_odds", "rows" (weight of
             the training rows in the cell, 0 without any) and "seen" (whether the model has the cell).
@@ -47,8 +47,8 @@ class RowExplanation:
     {'0': 0.17, '1': 0.92}
     """
 
-    of: Any
-    against: Any
+    label: Any
+    other_label: Any
     intercept: float
     frame: pd.DataFrame
     probabilities: pd.Series
@@ -57,11 +57,11 @@ class RowExplanation:
     _labels: dict[str, list[str]]
 
     def __repr__(self) -> str:
-        return f"<RowExplanation: log-odds of {self.of} against {self.against} {self.log_odds:.3f}>"
+        return f"<RowExplanation: log-odds of {self.label} against {self.other_label} {self.log_odds:.3f}>"
 
     @property
     def log_odds(self) -> float:
-        """The logarithm of p(of | x) / p(against | x)."""
+        """The logarithm of p(label | x) / p(other_label | x)."""
         return self.intercept + float(self.frame["log_odds"].sum())
 
     def what_if(self, column: str) -> pd.DataFrame:
@@ -69,28 +69,28 @@ class RowExplanation:
         if column not in self._labels:
             raise RecipeError(f"no column {column!r} in the model{nearest(column, self._labels)}")
         labels = self._labels[column][:-1]
-        codes = np.repeat(self.codes, len(labels), axis=1)
-        codes[list(self._labels).index(column)] = np.arange(len(labels))
-        p = np.exp(log_softmax(self._pure.scores(codes)))
+        codes_by_level = np.repeat(self.codes, len(labels), axis=1)
+        codes_by_level[list(self._labels).index(column)] = np.arange(len(labels))
+        p = np.exp(log_softmax(self._pure.scores(codes_by_level)))
         return pd.DataFrame(p, pd.Index(labels, name=column), self.probabilities.index)
 
     @classmethod
-    def of_codes(
+    def from_codes(
         cls, pure: Effects, labels: dict[str, list[str]], classes: list[Any], codes: NDArray[np.unsignedinteger],
-        of: Any = None, against: Any = None,
+        label: Any = None, other_label: Any = None,
     ) -> "RowExplanation":  # fmt: skip
         """Return the explanation of a row of codes (a, 1) by pure effects.
 
-        labels: by column, names of its levels, last "no level"; classes: the labels (C,). `of` None: the predicted
-        class; `against` None: the most probable other class.
+        labels: by column, names of its levels, last "no level"; classes: the labels (C,). `label` None: the predicted
+        class; `other_label` None: the most probable other class.
         """
         effects = pure.row_effects(codes)[0]
         scores = pure.intercept + effects.sum(axis=0)
         p = np.exp(log_softmax(scores[None])[0])
         by_probability = np.argsort(-p, kind="stable").tolist()
-        class_index = by_probability[0] if of is None else _class(of, classes)
+        class_index = by_probability[0] if label is None else _class(label, classes)
         by_probability.remove(class_index)
-        baseline_index = by_probability[0] if against is None else _class(against, classes)
+        baseline_index = by_probability[0] if other_label is None else _class(other_label, classes)
         cell_indices = pure.index.locate(codes.astype(np.uint32), 0, 1)[0].astype(np.int64) - 2 * pure.n_tuples
         level_texts = [
             labels_of[min(int(code), len(labels_of) - 1)]

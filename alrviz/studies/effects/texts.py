@@ -58,9 +58,10 @@ def beyond_chance(importance: pd.DataFrame) -> "pd.Series[bool]":
     return importance["loss"] > norm.isf(SIGNIFICANCE_LEVEL / max(len(importance), 1)) * importance["loss_error"]
 
 
-def lacking_sentence(table: pd.DataFrame, order: int) -> str:
-    """Return the sentence on a table of `Interactions.lacking`: which tuples of an order would lower the loss, with
-    Bonferroni's correction (by chance one table in twenty has some).
+def absent_tuples_sentence(table: pd.DataFrame, order: int) -> str:
+    """Return the sentence on a table of `Interactions.absent_tuples`: which tuples of an order would lower the loss.
+
+    It applies Bonferroni's correction (by chance one table in twenty has some).
     """
     helpful = table[(table["p"] * len(table) < SIGNIFICANCE_LEVEL) & (table["gain"] > 0)]
     if helpful.empty:

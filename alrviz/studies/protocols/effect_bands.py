@@ -145,8 +145,8 @@ class EffectStudy(Study):
         importance_table["nats_low"] = importance_table["nats_low"].clip(lower=0.0)
         return importance_table
 
-    def effects(self, *columns: Any, of: Any, against: Any) -> pd.DataFrame:
-        """Return a row for each cell of a tuple of columns: its effect on the log-odds of class `of` against `against`.
+    def effects(self, *columns: Any, label: Any, other_label: Any) -> pd.DataFrame:
+        """Return a row for each cell of a tuple of columns: its effect on the log-odds of two classes.
 
         Columns: "levels", "rows", "pure", "median", "low" and "high" (the 90 % band of the refits) and "same_sign"
         (share of refits with the model's sign).
@@ -155,10 +155,10 @@ class EffectStudy(Study):
         if effects is None:
             return pd.DataFrame()
         classes = [str(label) for label in effects.classes.tolist()]
-        for label in (of, against):
-            if str(label) not in classes:
-                raise RecipeError(f"no class {label!r} in the model; expected one of {classes[:8]}")
-        k, baseline = classes.index(str(of)), classes.index(str(against))
+        for given_label in (label, other_label):
+            if str(given_label) not in classes:
+                raise RecipeError(f"no class {given_label!r} in the model; expected one of {classes[:8]}")
+        k, baseline = classes.index(str(label)), classes.index(str(other_label))
         cells = effects.pure.cells_of(effects.number_of(columns))
         table = effects.effects(*columns).iloc[:: len(classes)]
         log_odds = effects.pure.f[cells, k] - effects.pure.f[cells, baseline]
@@ -178,7 +178,7 @@ def _band(draws: Floats) -> Floats:
     return band
 
 
-def no_bands(recipe: Recipe) -> str:
+def why_no_bands(recipe: Recipe) -> str:
     """Return why refits of a recipe would have other cells than its model; "" if they have the same."""
     params = recipe.params
     chosen_names = [name for name in ("order", "alpha", "keep") if isinstance(params.get(name), str)]
@@ -218,7 +218,7 @@ def effect_bands(
     `interactions` are the model's effects; `importance()` and `effects(...)` have the bands.
 
     Raises:
-        RecipeError: if refits of the recipe would not have the model's cells (see `no_bands`).
+        RecipeError: if refits of the recipe would not have the model's cells (see `why_no_bands`).
 
     >>> import alrviz
     >>> recipe = alrviz.Recipe("lr", order=2, alpha=0.1)
@@ -230,7 +230,7 @@ def effect_bands(
     require_dataset(dataset)
     recipe = Recipe("hlr", order=2, alpha=1.0) if recipe is None else recipe
     require_recipe(recipe)
-    if problem := no_bands(recipe):
+    if problem := why_no_bands(recipe):
         raise RecipeError(problem)
     if not isinstance(refits, int) or refits < 0 or not 0 <= holdout < 1:
         raise RecipeError(f"refits={refits!r}, holdout={holdout!r}: expected a number of refits, and a share below 1")

@@ -171,8 +171,8 @@ def _one_row(facts: ReportFacts, label: str) -> str:
     label_log_p, other_log_p = evaluation.log_p[:, evaluation.classes.index(label)], evaluation.log_p[:, other_classes]
     k = int(np.abs(label_log_p - other_log_p.max(axis=1) - TARGET_LOG_ODDS).argmin())
     x, is_close = evaluation.X.iloc[[k]], abs(label_log_p[k] - other_log_p[k].max()) <= MAX_CLOSE_LOG_ODDS
-    row = effects.row(x, of=label, against=evaluation.classes[other_classes[int(other_log_p[k].argmax())]])
-    of, against = (f"<b>{safe(name, 40)}</b>" for name in (row.of, row.against))
+    row = effects.row(x, label=label, other_label=evaluation.classes[other_classes[int(other_log_p[k].argmax())]])
+    of, against = (f"<b>{safe(name, 40)}</b>" for name in (row.label, row.other_label))
     log_odds_by_name = facts.ranking.tuples.map(lambda name: float(row.frame.log_odds[name].sum()))
     log_odds_by_name = log_odds_by_name.iloc[np.argsort(-log_odds_by_name.abs().to_numpy(), kind="stable")]
     log_odds = [row.intercept, *log_odds_by_name.head(MAX_PARTS)]
@@ -190,12 +190,12 @@ def _one_row(facts: ReportFacts, label: str) -> str:
     note = " as in the pictures above" if is_binary else f", against {against} (above: against the mean of the others)"
     note += ", rounded so that they add up"
     return (
-        f"<h3>One row, added up</h3><p>Row {evaluation.X.index[k]}, one of the {evaluation.what}, is "
+        f"<h3>One row, added up</h3><p>Row {evaluation.X.index[k]}, one of the {evaluation.rows_text}, is "
         f"{'a close call' if is_close else 'the closest there is'}: the probability of {of} is "
-        f"{percent(row.probabilities[row.of])}, that of {against} {percent(row.probabilities[row.against])}. Its class "
-        f"is <b>{safe(evaluation.classes[evaluation.y[k]], 40)}</b>. These are its points toward {of}{note}; the "
-        "intercept is the score of a row whose points are all 0, not the share of the class. A sum above 0 means that "
-        f"{of} is the more probable of the two.</p>{html_table(['', 'points'], table_rows)}"
+        f"{percent(row.probabilities[row.label])}, that of {against} {percent(row.probabilities[row.other_label])}. "
+        f"Its class is <b>{safe(evaluation.classes[evaluation.y[k]], 40)}</b>. These are its points toward {of}{note}; "
+        "the intercept is the score of a row whose points are all 0, not the share of the class. A sum above 0 means "
+        f"that {of} is the more probable of the two.</p>{html_table(['', 'points'], table_rows)}"
     )
 
 

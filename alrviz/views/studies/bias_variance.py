@@ -132,7 +132,7 @@ GRID = """
 class CellProgress:
     """Progress of a cell of the grid: fits done, in all (`total`) and failed, and the reason of the latest failure."""
 
-    done: int
+    n_done: int
     total: int
     failed: int = 0
     reason: str = ""
@@ -146,12 +146,12 @@ def cell_progress(study: "Study") -> dict[tuple[int, float], CellProgress]:
         cell_key = (task.racer, task.split.share)
         cell = progress_by_cell[cell_key]
         reason = str(result.rows[0]["sentence"]) if result.failed else cell.reason
-        progress_by_cell[cell_key] = CellProgress(cell.done + 1, cell.total, cell.failed + result.failed, reason)
+        progress_by_cell[cell_key] = CellProgress(cell.n_done + 1, cell.total, cell.failed + result.failed, reason)
     return progress_by_cell
 
 
 def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], CellProgress], kind: str) -> str:
-    """Return the grid: a row per recipe, a column per training size, in each cell bias + variance = error.
+    """Return the grid: a row per model, a column per training size, in each cell bias + variance = error.
 
     table: the study's summary; cells: the progress by racer and training share; kind: of decomposition (KINDS).
     """
@@ -167,7 +167,8 @@ def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], CellProgres
         first_row = row_by_share[train_shares[0]]
         dot_html = f"<span style='color:{family_colour(str(first_row['label']))}' aria-hidden='true'>●</span>"
         body_rows.append([f"{dot_html} {safe(first_row['name'], 60)}", *row_cells])
-    note = f"<p class='quiet'>{definition.bias_words} (solid) + {definition.variance_words} (light) = error</p>"
+    sum_text = f"Bars below: {definition.bias_words} (solid) + {definition.variance_words} (light) = error"
+    note = f"<p class='quiet'>{sum_text}. Whiskers above: ± one standard error.</p>"
     return note + html_table(["model", *map(share_text, train_shares)], body_rows, "scroll grid")
 
 
@@ -181,7 +182,7 @@ def _grid_cell(summary_row: Mapping[Any, Any], progress: CellProgress, kind: str
     if pd.isna(error):
         figures_html, bar_html = (
             "",
-            f"<div class='sum'><b style='width:{100 * progress.done / progress.total:.0f}%'></b></div>",
+            f"<div class='sum'><b style='width:{100 * progress.n_done / progress.total:.0f}%'></b></div>",
         )
     else:
         standard_error = summary_row["error_se"]
@@ -189,8 +190,8 @@ def _grid_cell(summary_row: Mapping[Any, Any], progress: CellProgress, kind: str
         plus_or_minus = "+" if variance >= 0 else "&minus;"
         figures_html = f"{bias:.3f} {plus_or_minus} {abs(variance):.3f} = <b>{error:.3f}</b>{error_text}"
         bar_html = _bar_html(bias, error, max_value, family_colour(str(summary_row["label"])))
-    n_missing = progress.total - progress.done
-    progress_notes = [f"{progress.done} of {progress.total} fits"] if n_missing or pd.isna(error) else []
+    n_missing = progress.total - progress.n_done
+    progress_notes = [f"{progress.n_done} of {progress.total} fits"] if n_missing or pd.isna(error) else []
     if progress.failed:
         progress_notes.append(f"<abbr class='bad' title='{safe(progress.reason)}'>{progress.failed} failed</abbr>")
     return f"<td>{bar_html}{' · '.join([figures_html, *progress_notes] if figures_html else progress_notes)}</td>"
@@ -231,9 +232,9 @@ def numbers_html(table: pd.DataFrame, kind: str) -> str:
         cells.append("&ndash;" if pd.isna(miss) else f"{miss:.0e}" if abs(miss) > 1e-15 else "0")
         body_rows.append(cells)
     note = (
-        f"<p class='quiet'>{definition.name}: {definition.bias_words} + {definition.variance_words} = error in every "
-        "line, up to rounding of "
-        "floating point; ± one standard error by the jackknife over the rounds, from three rounds on.</p>"
+        f"<p class='quiet'>{definition.definition}: {definition.bias_words} + {definition.variance_words} = error in "
+        "every line, up to rounding of floating point; ± one standard error by the jackknife over the rounds, from "
+        "three rounds on.</p>"
     )
     return html_table([*column_titles, "sum &minus; error"], body_rows) + note
 
@@ -258,9 +259,9 @@ def page_verdict(study: "Study", table: pd.DataFrame, kind: str) -> Verdict:
     row, definition = complete_rows.loc[complete_rows["error"].idxmin()], KINDS[kind]
     bias_text = f"{definition.bias_words} {row[definition.bias]:.3f}"
     lowest_text = f"{row['error']:.3f} = {bias_text} + {definition.variance_words} {row[definition.variance]:.3f}"
-    details = []
+    details = [f"{definition.definition}."]
     if study.phase != "done":
-        details.append(f"So far, after {study.progress.done:,} of {len(study.tasks):,} fits.")
+        details.append(f"So far, after {study.progress.n_done:,} of {len(study.tasks):,} fits.")
     if n_train_shares > 1:
         details.append(f"It is trained on {share_text(row['train_share'])}.")
     return Verdict(

@@ -1,4 +1,4 @@
-"""CompareView: recipes on data sets: means with standard deviations, win-draw-loss with sign tests, a scatter plot.
+"""CompareView: models on data sets: means with standard deviations, win-draw-loss with sign tests, a scatter plot.
 
 It shows a study of `alrviz.compare` while it computes.
 """
@@ -68,8 +68,8 @@ class CompareView(StudyView):
         small_params: dict[str, Any] = {"size": "small", "margin": (0, 8, 6, 0)}
         options = {measure_text: name for name, measure_text in WORDS.items()}
         self._measures = pmui.Select(label="Measure", options=options, value=self.measure, width=200, **small_params)
-        self._x_menu = pmui.Select(label="x", options={}, width=192, **small_params)
-        self._y_menu = pmui.Select(label="y", options={}, width=192, **small_params)
+        self._x_menu = pmui.Select(label="Across", options={}, width=192, **small_params)
+        self._y_menu = pmui.Select(label="Up", options={}, width=192, **small_params)
         self._offering = Updating()
         self._measures.link(self, value="measure", bidirectional=True)
         for menu in (self._x_menu, self._y_menu):
@@ -214,9 +214,9 @@ def means_html(study: "Study", summary_rows: pd.DataFrame, measure: str, dark: b
     elif summary_rows.get(f"{measure}_sd", pd.Series(dtype=float)).notna().any():  # imported from a file
         title += f" <small>{spread_html}</small>"
     rank_rows = _rank_rows(study, summary_rows, measure)
-    return html_table(
-        [title, *names_html(study.names, _labels(study), dark)], body_rows, f"scroll means{layout_classes}", rank_rows
-    )
+    titles = [title, *names_html(study.names, _labels(study), dark)]
+    legend = "Bold: lowest in its row. In the picture whiskers are ± one standard deviation, grey dots single fits."
+    return html_table(titles, body_rows, f"scroll means{layout_classes}", rank_rows) + f"<p class='quiet'>{legend}</p>"
 
 
 def _mean_cell(result_row: dict[Any, Any], measure: str, n_fits: int, lowest: float | None, failed: Any) -> str:
@@ -281,8 +281,8 @@ def pairs_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = F
             [title, *(_pair_cell(by_names.get((row_name, column_name))) for column_name in study.names[1:])]
         )
     explanation = (
-        f"Data sets on which the line's recipe is lower in {WORDS[measure]}, equal, and higher than the column's; p of "
-        "the exact two-tailed sign test, ties left out"
+        f"Data sets on which the model of the line is lower in {WORDS[measure]}, equal, and higher than the column's; "
+        "p of the exact two-tailed sign test, ties left out"
     )
     return html_table([f"<abbr title='{explanation}'>win / tie / loss</abbr>", *titles[1:]], body_rows, "scroll pairs")
 
@@ -379,7 +379,7 @@ def numbers_html(lines: pd.DataFrame, total: int) -> str:
         "<p class='quiet'>Means over the fits that did not fail; losses of test rows, log loss in nats. Bias and "
         "variance are Kohavi and Wolpert's plug-in estimates, from two repeats on.</p>"
     )
-    return html_table(["data", "recipe", *(["fits"] if total > 1 else []), *WORDS.values()], body_rows) + note
+    return html_table(["data", "model", *(["fits"] if total > 1 else []), *WORDS.values()], body_rows) + note
 
 
 def latex_frame(study: "Study", lines: pd.DataFrame, measure: str) -> pd.DataFrame:

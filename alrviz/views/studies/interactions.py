@@ -39,7 +39,7 @@ HEIGHTS = ("430px", "320px")
 # Quantities that can be shown of a tuple's cells, by label.
 QUANTITIES = {"pure": "pure", "phi": "phi", "w": "w", "rows": "rows", "P(class)": "p", "log theta": "theta"}
 SIGNED = ("pure", "phi", "w")
-LABELS = {"names": "names", "dots": "dots"}
+LABELS = {"by name": "names", "by dots": "dots"}
 _PRESS_RUN = Verdict(
     "Press Run: which columns and pairs matter, and how certain is that?",
     "The model is fitted, split into effects, and refitted to resampled rows for the whiskers.",
@@ -190,9 +190,9 @@ class InteractionsView(StudyView, RowSettings):
             else:
                 self.tell_verdict(_PRESS_RUN)
             return
-        n_refits, n_refits_in_all = study.progress.done - 1, study.progress.total - 1
+        n_refits, n_refits_in_all = study.progress.n_done - 1, study.progress.total - 1
         bands_text = "no whiskers yet" if n_refits_in_all else "no whiskers: nothing was refitted"
-        self._show_effects(effects, f"whiskers: 90 % of {n_refits} refits" if n_refits > 1 else bands_text)
+        self._show_effects(effects, f"whiskers: 90 % of {n_refits} resampled fits" if n_refits > 1 else bands_text)
 
     def _show_effects(self, effects: Interactions, bands: str) -> None:
         """Show a model's effects; bands: a note on the whiskers."""
@@ -205,7 +205,8 @@ class InteractionsView(StudyView, RowSettings):
             f"<span style='color:{colour}'>■</span> {order_text}&ensp;"
             for colour, order_text in pictures.legend(sorted(set(effects.pure.sizes.tolist())))
         )
-        say(self.key, f"{legend_html}<span class='quiet'>{bands}; press a bar or a cell</span>")
+        hint = f"» selected: press a bar or a cell to select another; {bands}"
+        say(self.key, f"{legend_html}<span class='quiet'>{hint}</span>")
         self._update({"study"})
 
     def csv_of_summary(self) -> str:
@@ -290,7 +291,7 @@ class InteractionsView(StudyView, RowSettings):
                 members = {name: effects.members(name) for name in self.table.index[: pictures.MAX_BARS]}
                 picture = pictures.ranked(
                     self.table, muted, effects.names[tuple_index], members=members if self.labels == "dots" else None,
-                    of=effects.loss_rows, dark=self.dark,
+                    rows_name=effects.loss_rows, dark=self.dark,
                 )  # fmt: skip
                 self.ranked.show(picture, subject=study)
             if redraws_all:
@@ -338,7 +339,9 @@ class InteractionsView(StudyView, RowSettings):
         if len(members) == 1:
             lower = upper = value
             if quantity == "pure" and self.study is not None:
-                bands = self.study.effects(effects.names[t], of=effects.classes[of], against=effects.classes[against])
+                bands = self.study.effects(
+                    effects.names[t], label=effects.classes[of], other_label=effects.classes[against]
+                )
                 lower, upper = bands["low"].to_numpy(), bands["high"].to_numpy()
             order = np.argsort(codes[:, 0], kind="stable")
             tips = [f"{rows[k]:,.0f} rows" for k in order]

@@ -146,8 +146,8 @@ class RowPart:
             column: effects.labels(j) for j, column in enumerate(effects.columns) if column in host.changes
         }
         changes = {column: level for column, level in host.changes.items() if level in levels_by_column.get(column, ())}
-        as_is = effects.row(row, of=pair_of[0], against=pair_of[1])
-        explanation = effects.row(row, of=pair_of[0], against=pair_of[1], changes=changes) if changes else as_is
+        as_is = effects.row(row, label=pair_of[0], other_label=pair_of[1])
+        explanation = effects.row(row, label=pair_of[0], other_label=pair_of[1], changes=changes) if changes else as_is
         self.explanation = explanation
         current_level, all_levels = changes.get(name, effects.level(column_menu, row)), effects.labels(column_menu)[:-1]
         level_stride = -(-len(all_levels) // MAX_MENU_ITEMS)  # numbers without cuts may have very many levels
@@ -159,7 +159,7 @@ class RowPart:
             change(self.level, value=current_level if current_level in levels else None)
             self.undo.visible = bool(changes)
         self.sum.show(pictures.row_sum(explanation, dark=host.dark), subject=(effects, row, of, against))
-        p, probability_as_is = explanation.probabilities, as_is.probabilities[explanation.of]
+        p, probability_as_is = explanation.probabilities, as_is.probabilities[explanation.label]
         best_class, true_class = p.idxmax(), effects.classes[effects.encoded.y[row]]
         changes_text = "; ".join(
             f"{safe(column_name, 40)} were <b>{safe(level, 40)}</b>" for column_name, level in changes.items()
@@ -168,14 +168,15 @@ class RowPart:
             self.text,
             f"Row {row:,} is of class <b>{safe(true_class)}</b> and "
             + (f"would be predicted, if {changes_text}," if changes else "predicted")
-            + f" as <b>{safe(best_class)}</b> (P {p.max():.3f}); P({safe(explanation.of)}) = {p[explanation.of]:.3f}"
+            + f" as <b>{safe(best_class)}</b> (P {p.max():.3f}); "
+            + f"P({safe(explanation.label)}) = {p[explanation.label]:.3f}"
             + (f", as it is {probability_as_is:.3f}." if changes else "."),
         )
-        probabilities = explanation.what_if(name)[explanation.of].loc[levels]
+        probabilities = explanation.what_if(name)[explanation.label].loc[levels]
         labels = [f"» {level}" if level == current_level else str(level) for level in probabilities.index]
         tips = ["were the row's level this; press it"] * len(probabilities)
         bars = pictures.signed_bars(labels, probabilities, np.nan, np.nan, tips, 0.85)
-        x_label = f"P({short(str(explanation.of))}) were {short(name, 20)} another"
+        x_label = f"P({short(str(explanation.label))}) were {short(name, 20)} another"
         self.levels.show(
             pictures.bar_picture(bars, x_label, dark=host.dark, percent=True), subject=(effects, row, column_menu)
         )
@@ -193,7 +194,7 @@ class RowView(NotebookViewer, RowSettings):
     >>> data = alrviz.load_demo("xor")
     >>> found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
     >>> view = alrviz.RowView(found, row=3, changes={"bit_1": "1"})
-    >>> round(view.explanation.log_odds, 2) == round(found.row(3, of="1", changes={"bit_1": "1"}).log_odds, 2)
+    >>> round(view.explanation.log_odds, 2) == round(found.row(3, label="1", changes={"bit_1": "1"}).log_odds, 2)
     True
     """
 
@@ -246,7 +247,7 @@ def row_csv(explanation: RowExplanation, provenance: dict[str, Any], recipes: An
     provenance, recipes: what its first lines say of its origin.
     """
     frame = explanation.frame.reset_index()
-    odds = {"log-odds of": explanation.of, "against": explanation.against, "intercept": explanation.intercept}
+    odds = {"log-odds of": explanation.label, "against": explanation.other_label, "intercept": explanation.intercept}
     return to_csv(frame, {**provenance, **odds}, recipes)
 
 
@@ -256,5 +257,5 @@ def row_html(explanation: RowExplanation) -> str:
         (safe(name, 60), safe(effect.levels, 60), number(effect.log_odds), f"{effect.rows:,.0f}")
         for name, effect in explanation.frame.head(30).iterrows()
     ]
-    odds_text = f"log-odds of {safe(explanation.of, 30)} against {safe(explanation.against, 30)}"
+    odds_text = f"log-odds of {safe(explanation.label, 30)} against {safe(explanation.other_label, 30)}"
     return html_table(["tuple", "levels", odds_text, "rows"], table_rows)

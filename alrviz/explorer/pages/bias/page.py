@@ -16,20 +16,19 @@ from alrviz.explorer.widgets.study_spec import Menu, RecipeGrid, StudySpec, choi
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.bias_variance import line_looks
 from alrviz.studies.core.cost import RecipeEstimate, share_seconds
 from alrviz.studies.protocols.bias_variance import bias_variance
 from alrviz.views.studies.bias_variance import BiasVarianceView
 
 ORDERS = (1, 2, 3)
 FOLDS = {"3x2": (3, 2), "5x2": (5, 2), "10x2": (10, 2), "30x2": (30, 2), "5x5": (5, 5), "5x10": (5, 10)}
-FOLD_NAMES = {slug.replace("x", " x "): slug for slug in FOLDS}
+FOLD_NAMES = {f"{rounds} rounds of {folds}": slug for slug, (rounds, folds) in FOLDS.items()}
 SIZES = ("100", "50-100", "25-50-100", "10-30-100", "5-10-25-50-100")
 _MAX_SIZES = 6
 _SEPARATE_ALPHAS = "-"  # menus cannot show None
-_ALPHAS = {"separate alpha per recipe": _SEPARATE_ALPHAS, "nested CV": "cv", "automatic": "auto"}
-_FOLDS_HELP = (
-    "Repeated k-fold cross-validation: the number of repeats, each with the rows in another order, and of folds"
-)
+_ALPHAS = {"own default": _SEPARATE_ALPHAS, "by inner folds": "cv", "automatic": "auto"}
+_FOLDS_HELP = "Repeated cross-validation: the number of rounds, each with the rows in another order, and of folds"
 
 
 def _orders(*families: str) -> tuple[Recipe, ...]:
@@ -116,9 +115,9 @@ class GridSpec(StudySpec):
             ),
             lambda spec: spec.shares_alpha, explain("alpha"),
         ),
-        "folds": Menu("Rounds x folds", 124, FOLD_NAMES, description=_FOLDS_HELP),
+        "folds": Menu("Folds", 152, FOLD_NAMES, description=_FOLDS_HELP),
         "sizes": Menu(
-            "Training rows", 156,
+            "Training rows used", 156,
             lambda spec: {_sizes_text(slug): slug for slug in dict.fromkeys((*SIZES, spec.sizes))},
             description="Training sizes, in % of the rows of the training folds",
         ),
@@ -180,6 +179,7 @@ class GridTab(StudyPage):
     slug, spec_class, view_class, choosable, min_height = "grid", GridSpec, BiasVarianceView, STUDY_CHOICES, MIN_HEIGHT
     view_params: ClassVar[Mapping[str, Any]] = {"height": room(286, 246, 178)}
     packed_params = ("definition", "axis")
+    chip_looks = staticmethod(line_looks)
 
 
 class BiasPage(StudyTabs):

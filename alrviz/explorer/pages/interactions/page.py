@@ -27,7 +27,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.effects.interactions import Interactions, interactions
-from alrviz.studies.protocols.effect_bands import FAMILIES, effect_bands, no_bands, purify_seconds
+from alrviz.studies.protocols.effect_bands import FAMILIES, effect_bands, purify_seconds, why_no_bands
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.panes import say
 from alrviz.views.core.style import safe
@@ -64,10 +64,10 @@ class InteractionsSpec(StudySpec):
     noun, icon, study_function, takes_one_recipe = "interactions", "hub", staticmethod(effect_bands), True
     default_recipes = (Recipe("hlr", order=2, alpha=1.0),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": family_menu({name: name for name in FAMILIES}, "order", "alpha"),
+        "family": family_menu(FAMILIES, "order", "alpha"),
         "order": recipe_menu("order", 96, {f"n = {n}": n for n in ORDERS}, "Order"),
         "alpha": recipe_menu("alpha", 104, label="alpha"),
-        "refits": Menu("Refits", 96, {name: name for name in REFITS}),
+        "refits": Menu("Resampled fits", 120, {name: name for name in REFITS}),
     }
     print_code = """study.run()
 print(study.interactions.verdict())
@@ -84,7 +84,7 @@ print(study.importance())
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
         """Return the first recipe that supports refits with the same cells."""
-        supported = (recipe for recipe in recipes if not no_bands(recipe))
+        supported = (recipe for recipe in recipes if not why_no_bands(recipe))
         return tuple(supported)[:1]
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:

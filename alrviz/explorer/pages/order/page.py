@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from alrviz.data.dataset import Dataset
-from alrviz.explorer.recipes.recipe_fields import alpha_entries, with_family
+from alrviz.explorer.recipes.recipe_fields import alpha_entries, family_entries, with_family
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.study_estimate import (
@@ -17,7 +17,15 @@ from alrviz.explorer.widgets.study_estimate import (
     time_line,
 )
 from alrviz.explorer.widgets.study_page import Recommendation, StudyPage
-from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice, recipe_menu
+from alrviz.explorer.widgets.study_spec import (
+    FAMILY_MENU_WIDTH,
+    FOLD_NAMES,
+    FOLDS,
+    Menu,
+    StudySpec,
+    choice,
+    recipe_menu,
+)
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.stop import StopToken
@@ -25,9 +33,9 @@ from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.choose_order import BOOSTING, OrderStudy, automatic_summary, choose_order, median_alpha
 from alrviz.views.studies.order import OrderStudyView
 
-ORDERS = (1, 2, 3)  # and 0, the class prior, which is not fitted
-FAMILY_BY_NAME = {"lr": "lr", "alr": "alr", "hlr": "hlr", "halr": "halr", "AnJE": "anje"}
-REFERENCES = {"AutoClassifier, boosting": "all", "nothing": "none"}
+ORDERS = (1, 2, 3)  # and 0, the class shares, which are not fitted
+FAMILIES = ("lr", "alr", "hlr", "halr", "anje")
+REFERENCES = {"Auto and boosting": "all", "nothing": "none"}
 
 _ROOM = room(330, 246, 76)  # two lines of menus, the sentence, the row of Run
 _COSTS_PX = 172  # px of the table of costs under the reliability curve
@@ -47,7 +55,7 @@ def _family(spec: "OrderSpec", family: str) -> "OrderSpec":
 
 
 def _alphas(spec: "OrderSpec") -> dict[str, Any]:
-    return {"automatic": "auto", "nested CV": "cv"} | alpha_entries(spec.recipe.params["alpha"])
+    return {"automatic": "auto", "by inner folds": "cv"} | alpha_entries(spec.recipe.params["alpha"])
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ class OrderSpec(StudySpec):
     noun, icon, study_function, takes_one_recipe = "which order", "stairs", staticmethod(choose_order), True
     default_recipes = (Recipe("lr", alpha="cv"),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": Menu("Family", 104, FAMILY_BY_NAME, lambda spec: spec.recipe.family, _family),
+        "family": Menu("Family", FAMILY_MENU_WIDTH, family_entries(FAMILIES), lambda spec: spec.recipe.family, _family),
         "folds": Menu("Cross-validation", 144, FOLD_NAMES),
         "alpha": recipe_menu("alpha", 144, _alphas, "alpha"),
         "center": recipe_menu("center", 136),
@@ -87,7 +95,7 @@ for text in (verdict, *verdict.notes):
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
         """Return the first recipe of a family that has orders."""
-        return tuple(recipe for recipe in recipes if recipe.family in FAMILY_BY_NAME.values())[:1]
+        return tuple(recipe for recipe in recipes if recipe.family in FAMILIES)[:1]
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return the orders that are not refused, and the folds."""
@@ -159,9 +167,11 @@ class OrderPage(StudyPage):
 
 
 def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:
-    """Return the recommended models: the verdict's recipe, and its rival (lr or alr); none for the class prior.
+    """Return the recommended models: the verdict's recipe and its rival (lr or alr).
 
-    If each fold chose an alpha, the median is used. AutoClassifier's model comes first if it is better.
+    If AutoClassifier's model is better, they are that model and the verdict's recipe. Order 0, the class shares, has no
+    recipe: then AutoClassifier's model if it is better, else (). If each fold chose an alpha, the recipe has their
+    median. seed: the seed that the models get.
     """
     recipe, automatic_recipe = study.recipe(), study.verdict().automatic
     automatic_racers = () if automatic_recipe is None else (automatic_recipe.replace(seed=seed),)

@@ -24,18 +24,18 @@ from alrviz.explorer.widgets.study_estimate import PlannedStudy, costs_html, est
 from alrviz.explorer.widgets.study_page import Recommendation, StudyPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice, family_menu, recipe_menu
 from alrviz.fitting.cost.cost import Cost
-from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.choose_tuples import DEFAULT_KEEPS, choose_tuples
+from alrviz.studies.statistics.verdict import Verdict
 from alrviz.views.core.panes import say
+from alrviz.views.core.style import verdict_html
 from alrviz.views.race.race_view import RaceView
 from alrviz.views.studies.selection import SelectionView
 
-FAMILY_BY_NAME = {"hsalr": "hsalr", "salr": "salr"}
+FAMILIES = ("hsalr", "salr")
 ORDERS = (2, 3, 4)
-SCORES = {"mi": "MI", "mi-mm": "MI, corrected", "cv": "CV score", "gain": "gain"}
 
 _ROOM = room(260, 290, 140)  # two lines of menus, two sentences, the row of Run
 
@@ -46,13 +46,9 @@ PASSES_NOTE = (
 
 PASSES_HEIGHT = "330px"  # of the picture of the passes
 _PRESS_RUN = (
-    "Press Run: all {rows:,} rows are encoded once, tuples are scored on the training rows order by order, and the "
-    "model of the selected ones is trained in at most {passes} passes."
+    "Rows are encoded once, columns, pairs and triples are scored on the training rows, and the model of the selected "
+    "ones is trained in at most {passes} passes."
 )
-
-
-def _scores(spec: "SelectionSpec") -> dict[str, str]:
-    return {SCORES.get(score, score): score for score in choices(spec.recipe.family, "selection")}
 
 
 def _orders(spec: "SelectionSpec") -> dict[str, int]:
@@ -66,10 +62,10 @@ class SelectionSpec(StudySpec):
     noun, icon, study_function, takes_one_recipe = "how many tuples", "filter_alt", staticmethod(choose_tuples), True
     default_recipes = (Recipe("hsalr", order=2),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": family_menu(FAMILY_BY_NAME, *Recipe("salr").params),
+        "family": family_menu(FAMILIES, *Recipe("salr").params),
         "order": recipe_menu("order", 96, _orders, "Up to order"),
-        "selection": recipe_menu("selection", 136, _scores, "Score"),
-        "grow": recipe_menu("grow", 176),
+        "selection": recipe_menu("selection", 192, label="Score"),
+        "grow": recipe_menu("grow", 192),
         "folds": Menu("Cross-validation", 144, FOLD_NAMES),
     }
     print_code = """for row in study.rows():
@@ -88,7 +84,7 @@ print(study.verdict())
         """Return the first selective recipe, set to select tuples; the share comes from the view."""
         defaults = cls.default_recipes[0].params
         for recipe in recipes:
-            if recipe.family in FAMILY_BY_NAME.values():
+            if recipe.family in FAMILIES:
                 order = defaults["order"] if recipe.params["order"] == "auto" else recipe.params["order"]
                 return (recipe.replace(keep=defaults["keep"], unit=defaults["unit"], order=order),)
         return ()
@@ -173,8 +169,8 @@ class StreamedSelection:
             self.race_view.outdated = False
         self.starter.set_race(stream, (streamed,))
         if self.race_view.race is None:
-            press = _PRESS_RUN.format(rows=stream.n_rows, passes=streamed.params["max_iter"])
-            say(view.search_text, f"<div class='sentence quiet'>{press}</div>")
+            detail = _PRESS_RUN.format(passes=streamed.params["max_iter"])
+            say(view.search_text, verdict_html(Verdict(f"Press Run: one model of all {stream.n_rows:,} rows.", detail)))
 
     def pump(self) -> bool:
         """Follow the run; return whether there may be more."""
@@ -240,16 +236,16 @@ class SelectionPage(StudyPage):
 
     def cost_html(self, costs: PlannedStudy) -> str:
         """Return the table of costs by order."""
-        return costs_html(costs, f"{term_html('order')}, all tuples", "", "n")
+        return costs_html(costs, f"{term_html('order')}, all kept", "", "n")
 
     def recommendation(self) -> Recommendation | None:
-        """Return the verdict's order and share, or those of the line t without a verdict."""
+        """Return the verdict's order and share, or those of the slider without a verdict."""
         verdict = self.study_view.verdict
         selected = verdict.recipe if verdict is not None and verdict.recipe is not None else self.study_view.recipe
         if selected is None:
             return None
         model = selected.replace(seed=self.session.seed)
-        label = f"n = {selected.params['order']}, t = {selected.params['keep']:.0%}"
+        label = f"n = {selected.params['order']}, {100 * selected.params['keep']:g} % kept"
         return Recommendation(label, lambda: (model, with_family(model, "alr", "order", "alpha", "penalty")))
 
     def close(self) -> None:
