@@ -53,6 +53,9 @@ MIN_PASS_SECONDS, SECONDS_PER_ROW, MAX_PASS_SECONDS = 7.5e-3, 1.5e-6, 7.5e-2
 # Seconds per tuple and row, and per tuple (its list, block and cells), for more tuples than are planned; with 60 rows
 # the latter are ten times the former.
 LOOKUP_SECONDS, LISTING_SECONDS = 1.5e-9, 1e-6
+# No cover is planned, half of the time of a small table, where an order is affordable and fits into memory even if
+# tuples take so many times the lookups of each class, or the bytes.
+PLANNED_FACTOR = 4
 # Factor on that budget where folds use Gram matrices (solvers/row_space.py) and only the last fit goes over cells.
 # Beyond it only the best pairs are kept, and their folds do go over cells: 480 rows of 60 numbers took 420 s with a
 # larger factor, 5 s with all pairs in Gram matrices.
@@ -273,17 +276,25 @@ def limit_work(recipe: Recipe, rows: TrainingData, max_memory: int | None, stop:
     tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)[-1]
     n_columns = len(tuple_columns(encoded.levels, tuples))
     n_tuples, budget_factor = comb(n_columns, order), 1
+    n_folds = n_validation_folds(encoded.class_rows)
+    budget_seconds = min(max(SECONDS_PER_ROW * encoded.n_rows, MIN_PASS_SECONDS), MAX_PASS_SECONDS)
     if n_tuples > MAX_PLANNED_TUPLES:  # too many to plan a cover or to list them for an estimate
         work_seconds = (LOOKUP_SECONDS * encoded.n_rows + LISTING_SECONDS) * n_tuples
     else:
-        fit_estimate = estimate(_comparable_recipe(recipe), TableShape(encoded, stop=stop), max_memory)
-        require_memory(fit_estimate)
-        work_seconds = fit_estimate.cost.seconds
-        budget_factor = (
-            GRAM_BUDGET_FACTOR if recipe.params.get("alpha") == AUTO and uses_gram_matrix(recipe, encoded) else 1
-        )
-    budget_seconds = budget_factor * min(max(SECONDS_PER_ROW * encoded.n_rows, MIN_PASS_SECONDS), MAX_PASS_SECONDS)
-    budget_ratio = budget_seconds / (work_seconds * n_validation_folds(encoded.class_rows))
+        comparable_recipe = _comparable_recipe(recipe)
+        uses_rows = recipe.params.get("alpha") == AUTO and uses_gram_matrix(recipe, encoded)
+        budget_factor = GRAM_BUDGET_FACTOR if uses_rows else 1
+        lower_bound = estimate(comparable_recipe, TableShape(encoded, stop=stop, covers=False), max_memory)
+        require_memory(lower_bound)
+        work_seconds = (
+            PLANNED_FACTOR * LOOKUP_SECONDS * encoded.n_rows * encoded.n_classes + LISTING_SECONDS
+        ) * n_tuples
+        is_surely_affordable = n_folds * work_seconds <= budget_factor * budget_seconds
+        if not is_surely_affordable or lower_bound.cost.bytes > lower_bound.max_bytes / PLANNED_FACTOR:
+            fit_estimate = estimate(comparable_recipe, TableShape(encoded, stop=stop), max_memory)
+            require_memory(fit_estimate)
+            work_seconds = fit_estimate.cost.seconds
+    budget_ratio = budget_factor * budget_seconds / (work_seconds * n_folds)
     n_kept = int(budget_ratio * n_tuples)
     if order != 2 or budget_ratio >= 1.0 or n_kept < n_columns or not isinstance(recipe.definition, HierarchicalFamily):
         return recipe, budget_ratio
