@@ -12,7 +12,7 @@ from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.study_estimate import estimate_recipes
 from alrviz.explorer.widgets.study_page import Recommendation, StudyPage
-from alrviz.explorer.widgets.study_spec import FAMILY_MENU_WIDTH, Menu, StudySpec
+from alrviz.explorer.widgets.study_spec import Menu, StudySpec
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
@@ -97,9 +97,9 @@ class PathSpec(StudySpec):
     # One alpha for all, so that equal paths are equal recipes.
     default_recipes = (Recipe("alr", order=2, alpha=1.0, center="anje", max_iter=MAX_ITERATIONS),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": _grid_menu("families", "Family", FAMILY_MENU_WIDTH, _families, description=explain("family")),
+        "family": _grid_menu("families", "Family", 204, _families, description=explain("family")),
         "order": replace(
-            _grid_menu("order", "Order", 96, lambda spec: {f"n = {n}": n for n in sorted({*ORDERS, spec.order})}),
+            _grid_menu("order", "Order", 88, lambda spec: {f"n = {n}": n for n in sorted({*ORDERS, spec.order})}),
             value=lambda spec: spec.order, description=explain("order"),
         ),
         "center": _grid_menu(
