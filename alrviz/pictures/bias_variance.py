@@ -50,11 +50,11 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "plug-in": Kind(
-        "simple estimate", "Kohavi and Wolpert's bias² and variance, from observed frequencies (plug-in)",
+        "simple", "Kohavi and Wolpert's bias² and variance, from observed frequencies (plug-in)",
         "bias", "variance", "bias²", "variance",
     ),
     "unbiased": Kind(
-        "corrected estimate", "Kohavi and Wolpert's bias² and variance, corrected for the number of rounds (unbiased)",
+        "corrected", "Kohavi and Wolpert's bias² and variance, corrected for the number of rounds (unbiased)",
         "bias_unbiased", "variance_unbiased", "bias²", "variance", form="corrected",
     ),
     "Domingos": Kind(
