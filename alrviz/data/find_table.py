@@ -296,7 +296,13 @@ def group_label_doubts(columns: Sequence[TextColumn]) -> list[str]:
             break
         if len(np.unique(labels)) < len(labels) and not notes:
             break
-        note = f"{column.name!r} has {len(rows):,} values, each over empty cells ({n_empty:,}): read as missing"
-        change = {"columns": {column.name: {"fill_down": True}}}
-        notes.append(DoubtNote.with_doubt(note, DoubtCode.GROUP_LABELS, change, [column.name], n_empty))
+        notes.append(group_labels_doubt(column))
     return notes
+
+
+def group_labels_doubt(column: TextColumn) -> DoubtNote:
+    """Return the doubt whether an empty cell of a column has the value above it."""
+    n_empty = int(column.is_empty.sum())
+    note = f"{column.name!r} has values over empty cells ({n_empty:,}): read as missing"
+    change = {"columns": {column.name: {"fill_down": True}}}
+    return DoubtNote.with_doubt(note, DoubtCode.GROUP_LABELS, change, [column.name], n_empty)

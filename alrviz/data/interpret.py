@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow.compute as pc
 
 from alrviz.data.dates import TIME_UNITS, Dates, notes_on_dates, parse_all_dates, time_form
+from alrviz.data.doubts import DoubtCode, notes_about
 from alrviz.data.find_table import group_label_doubts
 from alrviz.data.marked_numbers import MarkedNumbers, marked_numbers, marked_numbers_doubts, other_type_doubt
 from alrviz.data.missing import detect_missing
@@ -112,7 +113,8 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
     if raw.sort == "decided":
         return raw
     texts, everywhere, notes = _without_missing(raw.columns, options, stop)
-    notes += group_label_doubts([text.present for text in texts])
+    if not notes_about(raw.notes, {DoubtCode.GROUP_LABELS}):  # a workbook says which cells are merged
+        notes += group_label_doubts([text.present for text in texts])
     if raw.sort == "text":
         for text in texts:
             _find_numbers(text)

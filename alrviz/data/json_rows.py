@@ -1,7 +1,8 @@
 """Read JSON: an object on each line, a list of objects, or one object of columns.
 
-Nested objects become columns ("address.city"), lists become their text. Numbers, texts and booleans keep their type;
-dates are detected among texts.
+Lists of cells beside a list of the columns' names are rows, too, as open data portals and pandas (orient="split")
+write them. Nested objects become columns ("address.city"), lists become their text. Numbers, texts and booleans keep
+their type; dates are detected among texts.
 """
 
 import json
@@ -38,7 +39,7 @@ def _read(data: Buffer, request: ReadRequest) -> RawTable:
     """Return the columns of JSON; a column's name is the path of its values, joined by dots."""
     raw, _, notes = to_utf8(data, "utf-8", request.stop)
     duplicates = list[str]()
-    rows = _objects(bytes(raw).decode("utf-8"), request, duplicates)
+    rows = _objects(bytes(raw).decode("utf-8"), request, duplicates, notes)
     if duplicates:
         notes.append(
             f"{plural(len(duplicates), 'object has', 'objects have')} a name twice, such as {short(duplicates[0])}: "
@@ -67,7 +68,7 @@ def _read(data: Buffer, request: ReadRequest) -> RawTable:
     return RawTable(table_columns, request.options, notes)
 
 
-def _objects(text: str, request: ReadRequest, duplicates: list[str]) -> list[dict[str, Any]]:
+def _objects(text: str, request: ReadRequest, duplicates: list[str], notes: list[str]) -> list[dict[str, Any]]:
     """Return the rows; the first duplicate name of each object that has one is added to `duplicates`."""
 
     def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -89,6 +90,9 @@ def _objects(text: str, request: ReadRequest, duplicates: list[str]) -> list[dic
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
+            if rows and not is_list and "\n" not in text[position:].strip():
+                notes.append("the last line is cut short, and was left out")
+                break
             line_text = f"line {text.count(chr(10), 0, position) + 1:,}"
             raise TableError(
                 f"the JSON cannot be read in {line_text} ({error}); one object a row was expected"
@@ -108,10 +112,26 @@ def _rows_of_object(value: dict[str, Any], limits: Limits) -> list[dict[str, Any
         if name in lists and all(isinstance(row, dict) for row in lists[name]):
             limits.check(len(lists[name]))
             return lists[name]
+    for rows in lists.values():
+        if rows and all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
+            limits.check(len(rows), len(rows[0]))
+            if names := _column_names(value, len(rows[0])):
+                return [dict(zip(names, row, strict=True)) for row in rows]
     if lists and len(lists) == len(value) and len({len(values) for values in lists.values()}) == 1:
         limits.check(len(next(iter(lists.values()))))
         return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     return [value]
+
+
+def _column_names(value: Any, width: int, depth: int = 0) -> list[str]:
+    """Return so many different names from a list of texts, or of objects with a name; [] without such a list."""
+    if isinstance(value, list) and len(value) == width:
+        items = [item.get("name") if isinstance(item, dict) else item for item in value]
+        names = [item for item in items if isinstance(item, str)]
+        if len(set(names)) == width:
+            return names
+    members = value.values() if isinstance(value, dict) and depth < MAX_DEPTH else ()
+    return next(filter(None, (_column_names(member, width, depth + 1) for member in members)), [])
 
 
 def _flatten(row: dict[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:

@@ -178,9 +178,18 @@ def _count_rows_before_names(rows: Sequence[Sequence[str]], width: int) -> int:
             return n_before
         if len(row) == width - 1 and len(rows) > n_before + 1 and _lacks_one_name(row, rows[n_before + 1 :], width):
             return n_before
+        if n_before == 0 and _is_station_line(row, rows[1:], width):
+            continue
         if len(row) > width or (_count_cells(row) > max(1, width // 2)):
             return 0  # too full for a title: an uneven row, which is reported later with its line
     return 0
+
+
+def _is_station_line(row: Sequence[str], rows_below: Sequence[Sequence[str]], width: int) -> bool:
+    """Return whether a wider row describes the logger whose names are in the next row, as in TOA5 files."""
+    is_wider = len(row) > width and bool(rows_below) and all(len(row_below) == width for row_below in rows_below)
+    has_numbers = [any(NUMBER.match(cell.strip()) for cell in cells) for cells in (row, *rows_below[:1])]
+    return is_wider and has_numbers == [True, False]
 
 
 def _lacks_one_name(row: Sequence[str], rows_below: Sequence[Sequence[str]], width: int) -> bool:
@@ -375,7 +384,7 @@ def count_footer(rows: Sequence[Sequence[str]], width: int) -> int:
     n_footer = 0
     while n_footer < min(MAX_TITLE_LINES, len(rows) - 2) and (
         _is_footer(rows[-1 - n_footer], width, profiles, most_cells)
-        or _is_code(rows[-1 - n_footer], profiles, fewest_cells)
+        or _is_code(rows[-1 - n_footer], rows[: -1 - n_footer], profiles, fewest_cells)
     ):
         n_footer += 1
     rows_above = rows[: len(rows) - n_footer]
@@ -399,13 +408,22 @@ def _is_footer(row: Sequence[str], width: int, profiles: Sequence[ColumnProfile]
     return bool(TOTAL_LABEL.match(first_cell)) or not is_row  # "Total loss" beside a level of another column is a row
 
 
-def _is_code(row: Sequence[str], profiles: Sequence[ColumnProfile], fewest_cells: int) -> bool:
-    """Return whether a row belongs to a code book below the table: fewer cells than any row, and text among numbers."""
-    cells = [(cell.strip(), profile) for cell, profile in zip(row, profiles, strict=False)]
-    among_numbers = any(
-        cell not in MISSING_TEXTS and profile.is_number and not profile.fits(cell) for cell, profile in cells
+def _is_code(
+    row: Sequence[str], rows_above: Sequence[Sequence[str]], profiles: Sequence[ColumnProfile], fewest_cells: int
+) -> bool:
+    """Return whether a row belongs to a code book below the table: fewer cells than any row, and text among numbers.
+
+    A text that occurs twice in its column above is no such text, but a word among its numbers.
+    """
+    if _count_cells(row) >= fewest_cells:
+        return False
+    return not _count_cells(row) or any(
+        cell.strip() not in MISSING_TEXTS
+        and profile.is_number
+        and not profile.fits(cell.strip())
+        and sum(len(above) > k and above[k] == cell for above in rows_above) < 2
+        for k, (cell, profile) in enumerate(zip(row, profiles, strict=False))
     )
-    return _count_cells(row) < fewest_cells and (among_numbers or not _count_cells(row))
 
 
 def joined_names(rows: Sequence[Sequence[str]]) -> tuple[list[str], str]:

@@ -26,7 +26,7 @@ ENCODINGS = (
 MIXED = "utf-8-cp1252"  # UTF-8 with stray bytes of cp1252, as in concatenated files
 # Texts that are missing in any column: what people, R, pandas, databases and spreadsheets write.
 MISSING = (
-    *("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "Null", "-"),
+    *("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "Null", "-"),
     *("#N/A", "#NA", "#VALUE!", "#DIV/0!", "#REF!", "#NAME?", "#NUM!", "<NA>", "NaT", "(null)", "\\N", "n.a.", "N.A."),
     "k.A.",
 )

@@ -45,6 +45,11 @@ FOREIGN_STARTS = {
     b"\x80\x05\x95": "a Python pickle, which is never opened",
 }
 MARKUP_START = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|body|table|\?xml)\b", re.IGNORECASE)
+SQL_START = re.compile(
+    rb"\A(?:\xef\xbb\xbf)?(?:\s|--[^\n]*\n|/\*.*?\*/;?)*(?:set|use|begin|start|drop|create|insert|lock|pragma|select|alter)\s"
+    rb"[^\n]*(?:;|\(|`)",
+    re.IGNORECASE | re.DOTALL,
+)
 WORKBOOK_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # .xlsx and .ods; .xls, and .xlsx with a password
 # The format of a file by its first bytes, and the function of pyreadstat that reads it.
 STAT_STARTS = {
@@ -294,6 +299,8 @@ def sniff_format(data: Buffer) -> str:
     format_name = next((format_name for start, format_name in FOREIGN_STARTS.items() if data.startswith(start)), "")
     if MARKUP_START.match(data[:LOADED_BYTES]):
         format_name = "an HTML page or XML"
+    if SQL_START.match(data[:LOADED_BYTES]) and b"insert into" in data[:LOADED_BYTES].lower():
+        format_name = "an SQL dump; load it into its database and export the table as CSV"
     if format_name:
         raise TableError(
             f"this is {format_name}, not a table; CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected",

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import count, islice
+from itertools import compress, count, islice
 from typing import Any
 from xml.parsers import expat
 
@@ -25,7 +25,7 @@ import pyarrow as pa
 import python_calamine as calamine
 
 from alrviz.data.doubts import Note, NoteCode
-from alrviz.data.find_table import find_table
+from alrviz.data.find_table import find_table, group_labels_doubt
 from alrviz.data.layout import HEAD_ROWS, MAX_TITLE_LINES, QUANTITY
 from alrviz.data.limits import Limits
 from alrviz.data.parse_values import number_text
@@ -83,7 +83,7 @@ def read_workbook(data: Buffer, request: ReadRequest) -> RawTable:
     for column in sheet.columns:
         request.stop.check()
         columns.append(column.text(rows))
-    n_merged = sum(row >= rows.start for row in sheet.merged_rows)
+    n_merged = sum(row >= rows.start for row, _ in sheet.merged_areas)
     in_force = replace(
         options,
         header=region.names.header,
@@ -101,7 +101,11 @@ def read_workbook(data: Buffer, request: ReadRequest) -> RawTable:
     if n_merged:
         areas_text = f"{plural(n_merged, 'area')} of merged cells"
         notes.append(f"{areas_text}: the value is in the first cell of each, the others are missing")
-    return region.named_table(columns, in_force, notes, request.stop, tuple(titles_of_sheets))
+    raw = region.named_table(columns, in_force, notes, request.stop, tuple(titles_of_sheets))
+    merged_positions = {k for row, k in sheet.merged_areas if row >= rows.start and k is not None}
+    is_whole = len(raw.columns) == len(columns)  # else a table beside it was dropped, or a column of titles added
+    merged_columns = [raw.columns[k] for k in sorted(merged_positions) if is_whole and not options.fills_down]
+    return replace(raw, notes=[*raw.notes, *map(group_labels_doubt, merged_columns)])
 
 
 # ---- before anything is unpacked -------------------------------------------------------------------------------------
@@ -381,7 +385,7 @@ class _Sheet:
     title: str
     columns: list[_Column]
     n_rows: int
-    merged_rows: list[int]  # the last row of each area of merged cells
+    merged_areas: list[tuple[int, int | None]]  # last row of merged cells, and the column if it is one with values
     start: tuple[int, int]  # row and column of the first cells, from 0
 
     @classmethod
@@ -397,7 +401,8 @@ class _Sheet:
                     cells = tuple(str(cell) if isinstance(cell, bool) else cell for cell in cells)
                 column_codes.extend(map(lookup.__getitem__, cells))
         columns = [_Column.from_cells(*column) for column in zip(codes, lookups, strict=True)]
-        columns = [column for column in columns if (column.codes >= 0).any()]
+        has_values = [bool((column.codes >= 0).any()) for column in columns]
+        columns = list(compress(columns, has_values))
         request.limits.check(columns=len(columns))
         has_cells = np.zeros(len(columns[0].codes) if columns else 0, dtype=bool)
         for column in columns:
@@ -406,8 +411,14 @@ class _Sheet:
         request.limits.check(n_rows - 1)
         for column in columns:
             column.codes = column.codes[has_cells]
-        merge_ends = [end for _, (end, _) in sheet.merged_cell_ranges or () if end < len(has_cells)]
-        return cls(sheet.name, columns, n_rows, (np.cumsum(has_cells)[merge_ends] - 1).tolist(), sheet.start or (0, 0))
+        rows_so_far, columns_so_far = np.cumsum(has_cells), np.cumsum(has_values)
+        first_row, first_column = sheet.start or (0, 0)  # rows are counted from the sheet's first, columns from this
+        merged_areas = [
+            (int(rows_so_far[end]) - 1, int(columns_so_far[k]) - 1 if left == right and has_values[k] else None)
+            for (_, left), (end, right) in sheet.merged_cell_ranges or ()
+            if end < len(has_cells) and 0 <= (k := left - first_column) < len(has_values)
+        ]
+        return cls(sheet.name, columns, n_rows, merged_areas, (first_row, first_column))
 
     def looks_like_a_table(self) -> bool:
         """Return whether it has several columns and rows, and a column of numbers or of texts that repeat."""

@@ -140,7 +140,7 @@ def _levels_and_labels(
     """
     colours = racer_colours([path.label for path in paths], dark)
     labels = [
-        (path.name, float(line["y"][-1]), colour, "bold")
+        (path.name if LETTER * len(path.name) < room else path.short or path.name, float(line["y"][-1]), colour, "bold")
         for path, line, colour in zip(paths, heldout, colours, strict=True)
         if len(line["y"])
     ]

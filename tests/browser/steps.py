@@ -128,7 +128,7 @@ class Explorer:
 
     def race(self) -> None:
         """Wait until what is drawn is a race on this table, pressing Run if it does not start by itself."""
-        self.wait_says("per iteration, all models")
+        self.wait_says("per iteration")
         started = time.monotonic()
         # A cheap race starts by itself, a moment later where the machine is busy, and a press then would pause it.
         while self.says("^(outdated|recorded|stopped)") and time.monotonic() < started + 3:

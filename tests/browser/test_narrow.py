@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow(reason="every page at four s
 FOLDER = os.environ.get("ALRVIZ_SHOTS", "")
 # Pages and what each says once it can be used; whether it has a button Run.
 PAGES = {
-    "convergence": ("?data=led&rows=300", "per iteration, all models", True),
+    "convergence": ("?data=led&rows=300", "per iteration", True),
     "dlr": ("?page=boundaries", "test rows right", True),
     "any": ("?page=boundaries&tab=any&data=balance-scale", "Points: outline", True),
     "path": ("?page=path", "Press Run", True),

@@ -11,7 +11,7 @@ from tests.browser.test_looks import Look
 pytestmark = pytest.mark.browser
 slow = pytest.mark.slow(reason="a visitor's minute in a real browser")
 SMALL = "?page=path&data=balance-scale"
-DONE = "^(\\d+) of \\1 fits · done"
+DONE = "^(\\d+) of \\1 parts · done"
 
 
 def ready(explorer: Explorer, query: str = SMALL) -> None:

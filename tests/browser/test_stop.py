@@ -72,7 +72,7 @@ def press_stop(explorer: Explorer, press: str) -> Stop:
 def test_stop_while_fitting(explorer: Explorer):
     moments = random.Random(1)
     explorer.open(f"?data=digits&{LONG}")
-    explorer.wait_says("per iteration, all models|Refused")
+    explorer.wait_says("per iteration|Refused")
     stops = []
     for moment in range(MOMENTS):
         explorer.race()

@@ -244,12 +244,12 @@ def test_a_blurred_ring_has_the_density_known_in_closed_form():
 @pytest.mark.parametrize(
     ("name", "best", "words"),
     [
-        ("four-gaussians", 0.0769, "Bayes error 7.7 %"),
-        ("three-classes", 0.0711, "Bayes error 7.1 %"),
-        ("two-moons", 0.0289, "Bayes error 2.9 %"),
-        ("rings", 0.0796, "Bayes error 8.0 %"),
-        ("age-curve", 0.233, "Bayes error 23 %"),
-        ("mixed-types", 0.243, "Bayes error 24 %"),
+        ("four-gaussians", 0.0769, "best possible error 7.7 %"),
+        ("three-classes", 0.0711, "best possible error 7.1 %"),
+        ("two-moons", 0.0289, "best possible error 2.9 %"),
+        ("rings", 0.0796, "best possible error 8.0 %"),
+        ("age-curve", 0.233, "best possible error 23 %"),
+        ("mixed-types", 0.243, "best possible error 24 %"),
     ],
 )
 def test_the_truth_is_calibrated_and_its_error_the_one_of_the_line(name, best, words):

@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pytest
 
+from alrviz.data.layout import count_footer
 from alrviz.data.options import ReadOptions
 from alrviz.data.read import read_columns, read_table
 from alrviz.errors import TableError
@@ -194,3 +195,27 @@ def test_a_sheet_can_be_chosen():
         read_table(years, options=ReadOptions(sheet="2022"))
     with pytest.raises(TableError, match=r"'sale'.*'sales'"):
         read_table(data, options=ReadOptions(sheet="sale"))
+
+
+def test_a_last_row_with_a_word_that_recurs_among_numbers_is_no_footer():
+    lines = [f"{'r' if k % 9 else ''},{k}.5,{'what' if k % 9 == 0 else k},k{k % 2}" for k in range(46)]
+    rows = [line.split(",") for line in [*lines[:15], *(f"r,{k},{k},k1" for k in range(16)), *lines[31:]]]
+    assert count_footer(rows, 4) == 0
+    assert count_footer([*rows, ["", "1", "male", ""]], 4) == 1
+
+
+def test_the_first_line_of_a_data_logger_is_left_out():
+    lines = ['"TOA5","CR1","CR1000","12345","Std.32","CPU:m","4411","Ten"', '"TIME","RECORD","Air","Rain"']
+    lines += ['"TS","RN","Deg C","mm"', '"","","Smp","Tot"']
+    lines += [f'"2023-03-0{1 + k % 9} 10:00:00",{k},{k * 3 % 17}.5,{["NAN", 0.5, 1.5][k % 3]}' for k in range(60)]
+    table = read_columns("\n".join(lines).encode())
+    assert (table.n_rows, table.options.skip_rows, table.options.header) == (60, 1, 3)
+    assert "Air Deg C Smp" in table.names
+    assert any("'TOA5" in note for note in table.notes)
+
+
+def test_totals_in_brackets_are_sums():
+    lines = [f"shop {k},{-100 - k},{k}" for k in range(20)]
+    text = "name,debit,n\n" + "\n".join([*lines, f'Total,"({sum(100 + k for k in range(20)):,})",190', *lines])
+    table = read_columns(text.encode())
+    assert table.n_rows == 40

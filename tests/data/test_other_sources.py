@@ -22,7 +22,7 @@ from alrviz.data.options import ReadOptions
 from alrviz.data.read import read_columns, read_table
 from alrviz.data.source import sniff_format
 from alrviz.data.stream.table import open_table
-from alrviz.errors import TableError, for_page
+from alrviz.errors import FOREIGN_FORMAT, TableError, for_page
 
 FRAME = pd.DataFrame(
     {
@@ -160,7 +160,7 @@ def test_json_is_told_from_a_csv_that_begins_with_a_brace(text, kind):
 @pytest.mark.parametrize(
     ("data", "error"),
     [
-        (b'{"a": 1}\n{"a": 2}\n{"a": 3', "JSON cannot be read in line 3"),
+        (b'{"a": 1}\n{"a": 2}\n{"a": 3\n{"a": 4}', "JSON cannot be read in line 3"),
         (b'{"a": 1}\n[1, 2]\n', r"line 2 of the JSON is no object: \[1, 2\]"),
         (b'[{"a":' * 100_000, "JSON cannot be read"),
         (b'{"a":' * 200 + b"1" + b"}" * 200, "objects in objects, more than 50 deep"),
@@ -322,3 +322,60 @@ def test_options_of_columns_that_are_not_there_are_noted_everywhere(tmp_path):
     ]
     for notes in noted:
         assert sum("'sizes'" in note and "'size'" in note for note in notes) == 1, notes
+
+
+def test_lists_of_cells_beside_the_names_of_columns_are_rows():
+    rows = [[f"r{k}", k * 7 % 40, "xyz"[k % 3], "pq"[k % 2]] for k in range(60)]
+    names = ["key", "size", "place", "class"]
+    portal = {"meta": {"view": {"id": "a", "columns": [{"name": name, "position": 1} for name in names]}}, "data": rows}
+    split = {"columns": names, "index": list(range(60)), "data": rows}
+    for content in (portal, split):
+        dataset = read_table(json.dumps(content).encode(), "class")
+        assert (dataset.n_rows, list(dataset.frame)) == (60, names)
+    with pytest.raises(TableError, match="only one column"):
+        read_table(json.dumps({"data": rows}).encode())
+
+
+def test_a_last_line_of_json_that_is_cut_short_is_left_out_and_noted():
+    lines = "".join(json.dumps({"size": k, "class": "pq"[k % 2]}) + "\n" for k in range(30))
+    dataset = read_table((lines + '{"size": 3, "cl').encode(), "class")
+    assert dataset.n_rows == 30
+    assert any("last line is cut short" in note for note in dataset.notes)
+    with pytest.raises(TableError, match="line 31"):
+        read_table((lines + '{"size": 3, "cl\n{"size": 3, "class": "p"}').encode(), "class")
+
+
+def test_a_dump_of_a_database_is_refused_by_name():
+    dump = "-- a dump\nDROP TABLE `t`;\nCREATE TABLE `t` (`id` int);\nINSERT INTO `t` VALUES (1,'a'),\n(2,'b');\n"
+    with pytest.raises(TableError, match="SQL") as refusal:
+        read_table(dump.encode())
+    assert refusal.value.code == FOREIGN_FORMAT
+    text = "set,size,class\n" + "".join(f"insert into {k % 3},{k % 7},{'xy'[k % 2]}\n" for k in range(40))
+    assert read_table(text.encode(), "class").n_rows == 40
+
+
+def test_a_text_of_which_a_third_of_the_lines_are_cp1252_keeps_its_accents():
+    texts = [f"{['Zürich', 'Genève', 'Köln'][k % 3]};{k};{'pq'[k % 2]}" for k in range(60)]
+    lines = [text.encode("cp1252" if k % 3 == 0 else "utf-8") for k, text in enumerate(texts)]
+    dataset = read_table(b"\n".join([b"ort;n;class", *lines]), "class")
+    assert set(dataset.frame["ort"]) == {"Zürich", "Genève", "Köln"}
+    assert any("20 lines are not UTF-8" in note for note in dataset.notes)
+
+
+def test_columns_of_merged_cells_may_be_filled_down():
+    book = pytest.importorskip("openpyxl").Workbook()
+    sheet = book.active
+    for j, name in enumerate(["region", "kind", "n", "class"]):
+        sheet.cell(4, 3 + j, name)
+    for k in range(15):
+        for j, value in enumerate(["abc"[k // 5] if k % 5 == 0 else None, "xyz"[k % 3] if k else None, k, "pq"[k % 2]]):
+            sheet.cell(5 + k, 3 + j, value)
+    for k in range(5, 20, 5):
+        sheet.merge_cells(start_row=k, end_row=k + 4, start_column=3, end_column=3)
+    file = io.BytesIO()
+    book.save(file)
+    (doubt,) = read_columns(file.getvalue()).doubts
+    assert (doubt.code, doubt.columns, doubt.n_cells) == (DoubtCode.GROUP_LABELS, ("region",), 12)
+    table = read_columns(file.getvalue(), options=ReadOptions().with_change(doubt.change))
+    assert table.values[0].series.tolist() == ["a"] * 5 + ["b"] * 5 + ["c"] * 5
+    assert table.doubts == ()

@@ -271,7 +271,7 @@ def test_what_the_lesson_on_bandwidths_says_of_fits_that_it_does_not_run():
     assert losses == [pytest.approx(0.18, abs=0.005), pytest.approx(0.23, abs=0.005)]
     best = fit_reference(TRUTH, load_demo("four-gaussians"), holdout=0.3, seed=0, truth=demo_truth("four-gaussians"))
     assert 100 * best.error == pytest.approx(9.7, abs=0.05)
-    assert "Bayes error 7.7 %" in demo_line("four-gaussians")
+    assert "best possible error 7.7 %" in demo_line("four-gaussians")
 
 
 def test_what_the_lesson_on_penalties_says_of_the_race_without_one():

@@ -16,10 +16,8 @@ pytestmark = pytest.mark.usefixtures("home")
 @pytest.fixture
 def page():
     made = opened(SelectionPage, "?page=selection&data=xor&of=hsalr&keep=50")
-    until(
-        made,
-        lambda: made.runner.costs is not None and made.study_view.search is not None and made.study_view.search.done,
-    )
+    view = made.study_view
+    until(made, lambda: made.runner.costs is not None and view.search is not None and view.search.is_complete)
     yield made
     made.study_view.press_stop()
     made.close()

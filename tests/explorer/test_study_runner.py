@@ -25,6 +25,9 @@ class FakeView:
     def tell(self, text):
         self.sentence = text
 
+    def tell_verdict(self, verdict):
+        self.tell(str(verdict))
+
     def tell_none(self):
         self.tell("none")
 

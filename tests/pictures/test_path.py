@@ -11,7 +11,7 @@ from alrviz.views.core.live_figure import LiveFigure
 
 ALPHAS = [100.0, 10.0, 1.0, 0.1]
 PATHS = [Named("alr to AnJE", "alr", 0), Named("lr to 0", "lr", 1)]
-BESIDE = [Named("AnJE", "anje", 2), Named("lr, no penalty", "lr", 3, "lr, alpha 0")]
+BESIDE = [Named("AnJE", "anje", 2), Named("lr, no penalty", "lr", 3, "lr \N{GREEK SMALL LETTER ALPHA}=0")]
 
 
 def lines(first=(0.5, 0.4, 0.45, 0.9), second=(0.8, 0.5, 0.5, 0.8), levels=(0.55, 7.0)):
@@ -45,7 +45,7 @@ def test_what_is_far_outside_is_named_at_the_edge_with_an_arrow():
     assert what["levels"]["y"] == [0.55]
     words = what["words"]["words"]
     assert words == ["alr to AnJE", "lr to 0", "lr, no penalty 7.000 ↑", "AnJE 0.550"]
-    assert contents(width=396)["words"]["words"][2] == "lr, alpha 0 7.000 ↑"
+    assert contents(width=396)["words"]["words"][2] == "lr \N{GREEK SMALL LETTER ALPHA}=0 7.000 ↑"
     assert what.y[0] < 0.2
     assert 0.9 < what.y[1] < 7
     assert what["words"]["y"][2] == what.y[1]

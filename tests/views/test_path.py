@@ -37,7 +37,7 @@ def settle(view):
 def test_before_it_runs_it_says_what_run_will_do_and_fits_where_the_slider_is():
     view = alrviz.PathView(study())
     assert "Press Run: fits from a strong" in view.sentence.object
-    assert "0 of 5 fits" in view.bar.progress.object
+    assert "0 of 5 parts" in view.bar.progress.object
     settle(view)
     assert view.losses.plot["live"].data["x"] == [10.0]
     assert "fitted in" in view.fit_text.object
@@ -70,11 +70,11 @@ def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(monkeypatch):
     slowed(monkeypatch, 0.1)
     view = alrviz.PathView(study())
     view.press_run()
-    until(view, lambda: view.study.progress.done >= 1)
+    until(view, lambda: view.study.progress.n_done >= 1)
     view.press_stop()
-    known = view.study.progress.done
+    known = view.study.progress.n_done
     view.pump()
-    assert (view.study.progress.done, view.bar.run.label) == (known, "Resume")
+    assert (view.study.progress.n_done, view.bar.run.label) == (known, "Resume")
     assert not view.follower.busy
     view.press_run()
     until(view, lambda: view.study.phase == "done")

@@ -62,7 +62,7 @@ _RANKS = {
 
 _DEMOS = {
     "led": Demo(
-        "LED: digits on a 7-segment display, each segment wrong in one case of ten; Bayes error 26 %.",
+        "LED: digits on a 7-segment display, each segment wrong in one case of ten; best possible error 26 %.",
         "categorical",
         generators.led,
         3000,
@@ -71,7 +71,7 @@ _DEMOS = {
         "LED with 17 irrelevant columns: the same digits, more to be misled by.", "categorical", generators.led24, 3000
     ),
     "waveform": Demo(
-        "Waveform: mixtures of two of three triangular waves at 21 places, with noise; Bayes error 14 %.",
+        "Waveform: mixtures of two of three triangular waves at 21 places, with noise; best possible error 14 %.",
         "numeric",
         generators.waveform,
         5000,
@@ -126,28 +126,30 @@ _DEMOS = {
         20_000,
     ),
     "four-gaussians": _plane(
-        "Four Gaussians: two long clouds of each class crossing the other's (DLR's toy); Bayes error 7.7 %.",
+        "Four Gaussians: two long clouds of each class crossing the other's (DLR's toy); best possible error 7.7 %.",
         clouds.FOUR_GAUSSIANS,
         1200,
     ),
     "three-classes": _plane(
-        "Three classes: one between the halves of another, the third above both; Bayes error 7.1 %.",
+        "Three classes: one between the halves of another, the third above both; best possible error 7.1 %.",
         clouds.THREE_CLASSES,
         900,
     ),
     "two-moons": _plane(
-        "Two moons: two blurred half circles, each reaching into the other; Bayes error 2.9 %.", clouds.TWO_MOONS, 600
+        "Two moons: two blurred half circles, each reaching into the other; best possible error 2.9 %.",
+        clouds.TWO_MOONS,
+        600,
     ),
-    "rings": _plane("Rings: a blurred circle inside a larger one; Bayes error 8.0 %.", clouds.RINGS, 800),
+    "rings": _plane("Rings: a blurred circle inside a larger one; best possible error 8.0 %.", clouds.RINGS, 800),
     "age-curve": Demo(
-        "Age curve: ill when newborn or near 68, healthy between and after; Bayes error 23 %.",
+        "Age curve: ill when newborn or near 68, healthy between and after; best possible error 23 %.",
         "numeric",
         patients.age_curve,
         2000,
         partial(patients.truth, patients.age_score),
     ),
     "mixed-types": Demo(
-        "Mixed types: risk by numbers, words, an order, some missing; the truth is known, Bayes error 24 %.",
+        "Mixed types: made data, illness by numbers, categories and a stage, some missing; best possible error 24 %.",
         {
             "temperature": "numeric",
             "pressure": "numeric",

@@ -92,10 +92,10 @@ def over_all_rows(stream: Stream, of_sample: RecipeEstimate) -> RecipeEstimate:
     n_tuples = sum(max_kept(keep if size > 1 else 1.0, comb(n_columns, size)) for size in sizes)
     seconds = stream.n_rows * n_tuples * max(2, stream.sample.n_classes) / VISITS_PER_SECOND
     chunks_cost = Cost(bytes=4 * CHUNK * (2 * n_columns + 12))  # one being fitted, one read ahead
-    estimate = of_sample.estimate
-    assert estimate is not None
+    sample_estimate = of_sample.estimate
+    assert sample_estimate is not None
     return replace(
-        of_sample, estimate=replace(estimate, cost=estimate.cost.alongside(chunks_cost)),
+        of_sample, estimate=replace(sample_estimate, cost=sample_estimate.cost.alongside(chunks_cost)),
         one_pass=replace(of_sample.one_pass, seconds=seconds, passes=1),
     )  # fmt: skip
 
@@ -115,7 +115,7 @@ def passes_text(runs: Sequence[Run | RecordedRun]) -> str:
 
 
 def cost_html(estimates: Sequence[RecipeEstimate]) -> str:
-    """Return the cost line, or the first refused racer and the reason."""
+    """Return a line of HTML on what a race costs, or which model was refused first and why."""
     if refusals := [racer for racer in estimates if racer.refusal]:
         name, reason = refusals[0].name, refusals[0].refusal
         return f"<span class='bad'><b>Refused</b> ({safe(name, 60)}): {safe(reason, 400)}</span>"
@@ -124,10 +124,10 @@ def cost_html(estimates: Sequence[RecipeEstimate]) -> str:
     if len(parameter_counts) > 1:
         parameters_text = f"{parameters_text} to {count_text(parameter_counts[-1])}"
     pass_seconds = [racer.one_pass.seconds for racer in estimates if racer.one_pass.passes]
-    scope_text = " of all" if len(pass_seconds) > 1 else ""
-    time_text = f"{seconds_text(sum(pass_seconds))} per iteration{scope_text}" if pass_seconds else "not timed"
+    time_text = f"{seconds_text(sum(pass_seconds))} per iteration" if pass_seconds else "not timed"
     memory_text = bytes_text(race_bytes(estimates))
     choosing_seconds = sum(racer.choosing_cost.seconds for racer in estimates)
     time_text = f"choosing alpha {seconds_text(choosing_seconds)}, then {time_text}" if choosing_seconds else time_text
-    costs_text = f"{time_text} · {parameters_text} parameters{' each' if len(estimates) > 1 else ''} · {memory_text}"
-    return f"<span class='quiet' title='{safe(costs_text)}'>{costs_text}</span>"
+    costs_text = f"{time_text} · {parameters_text} parameters · {memory_text}"
+    hint = f"{time_text} of all models · {parameters_text} parameters each · {memory_text}"  # where there is no room
+    return f"<span class='quiet' title='{safe(hint if len(estimates) > 1 else costs_text)}'>{costs_text}</span>"

@@ -288,7 +288,15 @@ class PathView(StudyView):
 def lines_of_study(study: "Study") -> tuple[list[Named], list[Named]]:
     """Return the paths of a study and its reference models, as named lines of the pictures."""
     names = path_names(study)
-    paths = [Named(name, study.recipes[recipe_index].label, recipe_index) for recipe_index, name in enumerate(names)]
+    paths = [
+        Named(
+            name,
+            study.recipes[recipe_index].label,
+            recipe_index,
+            name.partition(" toward ")[0] if len(names) == 1 else "",
+        )
+        for recipe_index, name in enumerate(names)
+    ]
     orders = {recipe.params["order"] for recipe in study.recipes}
     references = []
     for recipe_index in range(len(names), len(study.recipes)):
@@ -296,7 +304,7 @@ def lines_of_study(study: "Study") -> tuple[list[Named], list[Named]]:
         is_searched = recipe.solver != "none"
         model_text = f"{recipe.family}, no penalty" if is_searched else generative_name(recipe)
         order_text = f" n={recipe.params['order']}" if len(orders) > 1 else ""
-        short_text = f"{recipe.family}, alpha 0{order_text}" if is_searched else ""
+        short_text = f"{recipe.family} \N{GREEK SMALL LETTER ALPHA}=0{order_text}" if is_searched else ""
         references.append(Named(model_text + order_text, recipe.label, recipe_index, short_text))
     return paths, references
 
@@ -368,7 +376,7 @@ def nearest(steps: Sequence[float], alpha: float) -> float:
 def verdict_so_far(study: "Study", verdict: Verdict | None) -> Verdict:
     """Return what Run will compute before the run; then the verdict, and how many paths it is based on."""
     paths, frame = paths_of(study), study.frame()
-    if study.phase == "waiting" and not study.progress.done:
+    if study.phase == "waiting" and not study.progress.n_done:
         centers = {center_name(recipe.params["center"]) for recipe in paths}
         toward_text = f" toward {centers.pop()}" if len(centers) == 1 else ""
         return Verdict(
