@@ -123,7 +123,7 @@ def test_a_line_knows_value_slope_and_curvature_and_where_it_leads(family, param
     line = objective.line_along(point, d, guess)
     assert line.slope == pytest.approx(dot(point.gradient, d), rel=1e-14)
     for t in (0.0, 0.4, -1.5):
-        value, slope, curvature = line.at(t)
+        value, slope, curvature = line.derivatives_at(t)
         there = objective.value_grad(w + t * d)
         assert value == pytest.approx(there.objective, rel=1e-12)
         assert slope == pytest.approx(dot(there.gradient, d), rel=1e-9)

@@ -152,7 +152,7 @@ def _race_tables(race: Any) -> list[pd.DataFrame]:
     for same_objective in by_objective(summaries).values():
         race_milestones = milestones(same_objective)
         for summary in same_objective:
-            milestone_iterations[summary.name] = [race_milestones.at(summary.name, goal) for goal in (0, 1)]
+            milestone_iterations[summary.name] = [race_milestones.count_at(summary.name, goal) for goal in (0, 1)]
     racer_rows, step_frames = [], []
     for racer, summary in zip(reader.racers, summaries, strict=True):
         columns_of_racer = {name: np.asarray(values) for name, values in racer.columns.items() if name != "kind"}

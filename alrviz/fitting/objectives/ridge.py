@@ -252,7 +252,7 @@ class Line(ABC):
         self.value, self.slope = start.objective, dot(start.gradient, direction)
         self._penalty_derivatives = objective.penalty_line_derivatives(start.w, direction)
 
-    def at(self, t: float) -> tuple[float, float, float]:
+    def derivatives_at(self, t: float) -> tuple[float, float, float]:
         """Return F at step length t, and its first two derivatives by t."""
         loss, slope, curvature = self.loss_at(t)
         penalty_slope, penalty_curvature = self._penalty_derivatives

@@ -75,7 +75,7 @@ class RowExplanation:
         return pd.DataFrame(p, pd.Index(labels, name=column), self.probabilities.index)
 
     @classmethod
-    def of_codes(
+    def from_codes(
         cls, pure: Effects, labels: dict[str, list[str]], classes: list[Any], codes: NDArray[np.unsignedinteger],
         label: Any = None, other_label: Any = None,
     ) -> "RowExplanation":  # fmt: skip

@@ -393,13 +393,13 @@ def _search_of(stream: "Stream", recipe: "Recipe", levels: tuple[Level, ...]) ->
     """Return a run's selection so far, its levels, as a search."""
     columns = tuple(column.name for column in stream.spec.features)
     order, score = int(recipe.params["order"]), str(recipe.params["selection"])
-    return Search(columns, order, score, levels, done=len(levels) == _levels_of(recipe))
+    return Search(columns, order, score, levels, is_complete=len(levels) == _levels_of(recipe))
 
 
 def search_verdict(search: Search) -> Verdict:
     """Return how many tuples a search keeps, and whether it misses one that tells more than its columns apart."""
     noun, n_all = tuples_text(search.order), search.total(search.order)
-    if not search.done:
+    if not search.is_complete:
         n_done = search.levels[-1].tuples.shape[1] if search.levels else search.order - 1
         n_columns = (
             min(search.order, n_done + 1) if search.current_level is None else search.current_level.tuples.shape[1]

@@ -19,7 +19,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import LOSSES
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
-from alrviz.studies.protocols.alpha_path import ALPHAS, alpha_path, has_path
+from alrviz.studies.protocols.alpha_path import ALPHAS, alpha_path, has_alpha_path
 from alrviz.studies.protocols.alpha_path_verdict import AlphaPathVerdict, alpha_text, best_of
 from alrviz.views.studies.path import PathView
 
@@ -130,7 +130,8 @@ for row in study.rows():
         """Return the recipes that have a path, with the settings that a path ignores at their defaults."""
         holdout = cls.default_recipes[0].holdout
         paths = [
-            recipe.replace(alpha=1.0, objective="nll", holdout=holdout, seed=0) for recipe in filter(has_path, recipes)
+            recipe.replace(alpha=1.0, objective="nll", holdout=holdout, seed=0)
+            for recipe in filter(has_alpha_path, recipes)
         ]
         return tuple(dict.fromkeys(paths))[:MAX_RACERS]
 
