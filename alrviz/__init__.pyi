@@ -47,6 +47,7 @@ from .estimators.cells import (
     LRClassifier as LRClassifier,
     SelectiveALRClassifier as SelectiveALRClassifier,
 )
+from .estimators.conformal import ConformalClassifier as ConformalClassifier, conformal as conformal
 from .estimators.model_file import (
     load_model as load_model,
     save_model as save_model,

@@ -44,7 +44,10 @@ def _prefix_of_marks(pid: int | None) -> str:
 
 
 def _remove_marks(pid: int) -> None:
-    """Remove the files by which the workers of this process agreed on shown warnings."""
+    """Remove the temporary files by which workers of process `pid` agreed which warnings had been shown.
+
+    A forked process, whose id differs, does nothing.
+    """
     if pid == os.getpid():  # not in a process that was forked
         with suppress(OSError):
             for name in os.listdir(tempfile.gettempdir()):

@@ -183,7 +183,7 @@ def picture_evaluation() -> None:
 
     data = alrviz.load_demo("tic-tac-toe")
     model = alrviz.NaiveBayesClassifier().fit(data.X[::2], data.y[::2])
-    evaluation = alrviz.evaluate(model, data.X[1::2], data.y[1::2], what="test rows")
+    evaluation = alrviz.evaluate(model, data.X[1::2], data.y[1::2], rows_text="test rows")
     alrviz.EvaluationView(evaluation, rule="threshold").save(IMAGES / f"{EVALUATION}.png")
 
 

@@ -153,9 +153,9 @@ def _plain_rows(lines: Iterator[tuple[int, str]], stop: StopToken) -> list[str]:
         if line.startswith("%"):
             line = ""
         if "'" in line or '"' in line:
-            text = io.StringIO()
-            csv.writer(text, lineterminator="").writerow(_fields(line))
-            line = text.getvalue()
+            buffer = io.StringIO()
+            csv.writer(buffer, lineterminator="").writerow(_fields(line))
+            line = buffer.getvalue()
         rows.append(line)
     return rows
 

@@ -237,9 +237,10 @@ class Dataset:
 
     @cached_property
     def repeats_note(self) -> str:
-        """A sentence on duplicate rows, which a split may have on both sides; "" if there are few.
+        """A sentence on duplicate rows, which a split may put on both sides.
 
-        Also "" if the columns have so few values that rows must repeat.
+        "" if there are few, if splits are constrained already (groups, time), or if the columns have so few values that
+        rows must repeat.
         """
         n_repeats = int(self.repeated.sum())
         if self.splitting.words or n_repeats < _NOTED_REPEATS * self.n_rows or repeat_by_nature(self.X):

@@ -181,11 +181,11 @@ def _usual_forms(levels: pa.Array, patterns: Mapping[str, str]) -> list[str]:
     for form, text in patterns.items():
         search = python_regex(text).search
         if any(map(search, sample[:FIRST_LEVELS])):  # a column of words fails here
-            n_matches = sum(map(bool, map(search, sample)))
-            if n_matches > MIN_FORM_SHARE * len(sample) and (
-                form != "m/y" or n_matches == len(sample)
+            n_matching_texts = sum(map(bool, map(search, sample)))
+            if n_matching_texts > MIN_FORM_SHARE * len(sample) and (
+                form != "m/y" or n_matching_texts == len(sample)
             ):  # 1.2000 is a number
-                n_matches_by_form[form] = n_matches
+                n_matches_by_form[form] = n_matching_texts
     return sorted(n_matches_by_form, key=n_matches_by_form.__getitem__, reverse=True)
 
 

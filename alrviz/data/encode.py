@@ -187,13 +187,13 @@ class Encoder:
 
         None for other tables, for columns in another order, and for a value whose code depends on its column's dtype.
         """
-        a = len(self.columns_)
-        if not isinstance(X, pd.DataFrame | np.ndarray) or X.shape != (1, a):
+        n_columns = len(self.columns_)
+        if not isinstance(X, pd.DataFrame | np.ndarray) or X.shape != (1, n_columns):
             return None
         if isinstance(X, np.ndarray):
             values = X[0].tolist()
         elif self.named_ and X.columns.tolist() == self.names_:
-            values = [X.iat[0, j] for j in range(a)]
+            values = [X.iat[0, j] for j in range(n_columns)]
         else:
             return None
         codes = [column.code(value) for column, value in zip(self.columns_, values, strict=True)]
@@ -211,7 +211,7 @@ class Encoder:
 
     @property
     def names_(self) -> list[str]:
-        """The names of the columns."""
+        """Names of the encoded columns, in the order of `columns_`."""
         return [column.name for column in self.columns_]
 
     @property

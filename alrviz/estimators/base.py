@@ -12,9 +12,7 @@ from alrviz.estimators.frames import (
     cell_frame,
     effect_frame,
     require_contributions,
-    shares_of_columns,
     tuple_names,
-    tuple_variances,
 )
 from alrviz.estimators.recipes import RunClassifier
 from alrviz.fitting.recipe import Recipe
@@ -71,7 +69,9 @@ class CellClassifier(RunClassifier):
         """Pure effects under the training rows, cached for the current model; not pickled."""
         cached: tuple[LinearModel, Effects] | None = self.__dict__.get("_pure")
         if cached is None or cached[0] is not self.model_:
-            cached = self.model_, purify_by_counts(self.model_, self.tables_, threads(self.n_jobs))
+            tables = self.tables_
+            total = float(tables.class_counts.sum())
+            cached = self.model_, purify_by_counts(self.model_, tables.counts, total, threads(self.n_jobs))
             self.__dict__["_pure"] = cached
         return cached[1]
 
@@ -99,17 +99,12 @@ class CellClassifier(RunClassifier):
 
     @property
     def feature_importances_(self) -> Floats:
-        """(a,) each column's share of the variance that tuples add to the scores of the training rows.
+        """(a,) each column's share of the variance of the pure effects (see `explain`) over the training rows.
 
-        A tuple's variance is divided equally among its columns; the shares sum to 1. Tuples of correlated columns are
-        counted one by one: the shares rank columns, and say nothing of interactions.
+        The variance of the effect of several columns is divided equally among them; the shares sum to 1.
         """
         check_is_fitted(self)
-        tables = self.tables_
-        variances = tuple_variances(
-            tables.space, tables.seen_cells, tables.counts, self.phi_, tables.class_counts.sum()
-        )
-        return shares_of_columns(tables.space, variances)
+        return self._pure_effects().column_shares()
 
     @property
     def log_theta_(self) -> Floats:

@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from alrviz.errors import AlrvizError
 from alrviz.estimators.docstrings import documented
-from alrviz.estimators.frames import effect_frame, normalised_shares
+from alrviz.estimators.frames import effect_frame
 from alrviz.estimators.recipes import RunClassifier
 from alrviz.fitting.families.density import feature_columns
 from alrviz.fitting.runs.run import Run
 from alrviz.models.density_model import DensityModel
+from alrviz.models.effects import normalised_shares
 from alrviz.passes.rows import Floats
 
 MAX_FRAME_VALUES = 101  # of a numeric column in `to_frame`
@@ -115,7 +116,10 @@ class DLRClassifier(RunClassifier):
 
     @property
     def feature_importances_(self) -> Floats:
-        """(a,) each column's share of the variance that columns add over the training rows; the shares sum to 1."""
+        """(a,) each column's share of the variance of the pure effects (see `explain`) over the training rows.
+
+        The shares sum to 1.
+        """
         check_is_fitted(self)
         variances = np.zeros(self.n_features_in_)
         variances[self.columns_] = self.model_.variances()

@@ -114,34 +114,5 @@ def cell_frame(
     return pd.DataFrame(np.concatenate(list(quantities.values()), axis=1), index, columns)
 
 
-def tuple_variances(space: Space, seen_cells: NDArray[np.int64], counts: Floats, phi: Floats, total: float) -> Floats:
-    """Return (T,) the variance over `total` training rows of what each tuple adds to the scores, summed over classes.
-
-    What a cell adds to all classes alike changes no probability, so the mean over the classes is subtracted first.
-    seen_cells: (S,) numbers of the cells that occur. counts, phi: (S, C) of them.
-    """
-    tuples, cell_weights = space.tuple_of(seen_cells), counts.sum(axis=1)
-    centered = phi - phi.mean(axis=1, keepdims=True)
-    means, mean_squares = np.zeros((space.n_tuples, phi.shape[1])), np.zeros((space.n_tuples, phi.shape[1]))
-    np.add.at(means, tuples, cell_weights[:, None] * centered / total)
-    np.add.at(mean_squares, tuples, cell_weights[:, None] * centered**2 / total)
-    variances: Floats = np.maximum(mean_squares - means**2, 0.0).sum(axis=1)
-    return variances
-
-
-def shares_of_columns(space: Space, variances: Floats) -> Floats:
-    """Return (a,) shares that sum to 1: each tuple's variance, divided equally among its columns."""
-    shares = np.zeros(len(space.levels))
-    for columns, variance in zip(space.members, variances, strict=True):
-        shares[columns] += variance / len(columns)
-    return normalised_shares(shares)
-
-
-def normalised_shares(variances: Floats) -> Floats:
-    """Return the variances divided by their sum; all 0 if nothing varies."""
-    total = variances.sum()
-    return variances / total if total > 0 else variances
-
-
 def _class_index(encoder: Encoder) -> pd.Index:
     return pd.Index(encoder.classes_, name="class")

@@ -74,10 +74,9 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
         read_numbers(metadata, "cards", len(levels), 1), read_numbers(metadata, "bias", n_classes), sums_missing,
     )  # fmt: skip
     model.set_model(network, model.encoder_.names_)
+    model.counts_ = cell_table.counts()
     if isinstance(model, networks.ELRClassifier):
         model.weights_ = np.vstack([cell_table.by_class("w"), read_numbers(metadata, "weights", n_classes)])
-        return
-    model.counts_ = cell_table.counts()
     if isinstance(model, networks.KDBClassifier):
         model.rmse_ = None if metadata["rmse"] is None else np.array(metadata["rmse"], np.float64)
 

@@ -1,6 +1,5 @@
 """Bayesian network classifiers on levels: TAN, KDB and AnDE, fitted by counting, and ELR, which fits its tables."""
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -9,16 +8,20 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.errors import AlrvizError
+from alrviz.estimators.checks import threads
 from alrviz.estimators.docstrings import documented
-from alrviz.estimators.frames import cell_frame, network_frame, normalised_shares, tuple_variances
+from alrviz.estimators.frames import cell_frame, network_frame
 from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
 from alrviz.fitting.families.networks import LearnedNetwork, learn
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import STEP_LIMIT
+from alrviz.models.direct_counts import sum_by_cell
+from alrviz.models.effects import purify_by_counts
+from alrviz.models.index import CellIndex
 from alrviz.models.networks import NetworkModel
-from alrviz.passes.rows import Floats
+from alrviz.passes.rows import Floats, as_kernel_codes
 from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
@@ -51,6 +54,7 @@ class NetworkMixin(RecipeClassifier):
             "A tuple for each column: its parents and itself. S of their cells were seen in training."
         ),
         "phi_ : ndarray (S, C)": "log p(level | parents' levels, class) of each seen cell.",
+        "counts_ : ndarray (S, C)": "Sums of row weights of each of these cells.",
         "intercept_ : ndarray (C,)": "Logarithm of the smoothed class prior.",
     }
 
@@ -66,16 +70,27 @@ class NetworkMixin(RecipeClassifier):
     def to_frame(self) -> "pd.DataFrame":
         """Return one line per cell seen in training, indexed by its columns (the child last) and their levels.
 
-        The columns are pairs of a quantity ("count" or "w", and "phi") and a class; phi is log p(level | parents'
-        levels, class).
+        The columns are pairs of a quantity ("count", "w" where it is fitted, "phi") and a class; phi is log p(level |
+        parents' levels, class).
         """
         check_is_fitted(self)
         network = self.model_
         return cell_frame(network.space, network.seen_cells, self.encoder_, {**self.cell_values(), "phi": network.phi})
 
-    @abstractmethod
     def cell_values(self) -> dict[str, Floats]:
-        """Return counts or weights of the cells, (S, C) by name."""
+        """Return counts, and weights if there are any, of the cells: (S, C) by name."""
+        return {"count": self.counts_}
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """(a,) each column's share of the variance of the network's pure effects over the training rows.
+
+        Pure effects are those of score tables (`alrviz.interactions`): a table of a column and its parents is split
+        into effects of each and of all. The variance of the effect of several columns is divided equally among them;
+        the shares sum to 1.
+        """
+        check_is_fitted(self)
+        return _shares_of_network(self.model_, self.counts_, self.n_jobs)
 
     def set_model(self, network: NetworkModel, names: Sequence[str]) -> None:
         """Store a fitted network of columns with these names."""
@@ -89,27 +104,6 @@ class NetworkMixin(RecipeClassifier):
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetworkClassifier(NetworkMixin, CountedClassifier):
     """Base of the classifiers of one counted network."""
-
-    _attributes: ClassVar[Mapping[str, str]] = {"counts_ : ndarray (S, C)": "Sums of row weights of each seen cell."}
-
-    def cell_values(self) -> dict[str, Floats]:
-        """Return {"count": (S, C)}: the counts of the cells that occur in training rows, by class."""
-        return {"count": self.counts_}
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """(a,) each column's share of the variance of log p(level | parents' levels, class) over the training rows.
-
-        What a column adds counts for that column alone, not for its parents; the shares sum to 1.
-        """
-        check_is_fitted(self)
-        network, variances = self.model_, np.zeros(self.n_features_in_)
-        space = network.space
-        total_weight = self.counts_.sum() / space.n_tuples  # every training row has a level in every column
-        variances[list(network.structure.order)] = tuple_variances(
-            space, network.seen_cells, self.counts_, network.phi, total_weight
-        )
-        return normalised_shares(variances)
 
     def _store(self, result: LearnedNetwork, names: Sequence[str]) -> None:
         assert isinstance(result.model, NetworkModel)
@@ -227,6 +221,20 @@ class AnDEClassifier(CountedClassifier):
         tables = self.tables_
         return cell_frame(tables.space, tables.seen_cells, self.encoder_, {"count": tables.counts})
 
+    @property
+    def feature_importances_(self) -> Floats:
+        """(a,) each column's share of the variance of pure effects (`alrviz.interactions`) over the training rows.
+
+        They are the effects of the mean of the networks' logarithms, as the log of their mean is no sum of effects. The
+        variance of the effect of several columns is divided equally among them; the shares sum to 1.
+        """
+        check_is_fitted(self)
+        model, counts = self.model_, self.tables_.counts
+        if isinstance(model, NetworkModel):  # n = 0
+            return _shares_of_network(model, counts, self.n_jobs)
+        total = float(self.tables_.class_counts.sum())
+        return purify_by_counts(model.mean_of_logs(), counts, total, threads(self.n_jobs)).column_shares()
+
     def _store(self, result: LearnedNetwork, names: Sequence[str]) -> None:
         super()._store(result, names)
         assert result.tables is not None
@@ -283,7 +291,18 @@ class ELRClassifier(NetworkMixin, RunClassifier):
             raise AlrvizError(f"the fit has no result: {run.outcome}")
         self.set_model(model, run.encoded.names)
         self.weights_ = state.point.w
+        index, codes = CellIndex.from_cells(model.space, model.seen_cells), as_kernel_codes(run.encoded.codes)
+        self.counts_ = sum_by_cell(index, codes, [(run.encoded.y, run.encoded.weights)], model.n_classes)
 
     def cell_values(self) -> dict[str, Floats]:
-        """Return {"w": (S, C)}: the weight of each cell of the tables and class."""
-        return {"w": self.weights_[:-1]}
+        """Return counts and weights of the cells, (S, C) by name."""
+        return {**super().cell_values(), "w": self.weights_[:-1]}
+
+
+def _shares_of_network(network: NetworkModel, counts: Floats, n_jobs: int | None) -> Floats:
+    """Return (a,) each column's share of the variance of pure effects; counts: (S, C) of the network's seen cells."""
+    if not network.space.n_tuples:  # a selective network of no column
+        return np.zeros(len(network.cards))
+    model, order = network.as_linear()
+    total = counts.sum() / network.space.n_tuples
+    return purify_by_counts(model, counts[order], total, threads(n_jobs)).column_shares()

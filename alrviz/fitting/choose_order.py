@@ -24,7 +24,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import comb
+from math import comb, inf
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,9 @@ MIN_PASS_SECONDS, SECONDS_PER_ROW, MAX_PASS_SECONDS = 7.5e-3, 1.5e-6, 7.5e-2
 # Seconds per tuple and row, and per tuple (its list, block and cells), for more tuples than are planned; with 60 rows
 # the latter are ten times the former.
 LOOKUP_SECONDS, LISTING_SECONDS = 1.5e-9, 1e-6
+# No cover is planned, half of the time of a small table, where an order is affordable and fits into memory even if
+# tuples take so many times the lookups of each class, or the bytes.
+PLANNED_FACTOR = 4
 # Factor on that budget where folds use Gram matrices (solvers/row_space.py) and only the last fit goes over cells.
 # Beyond it only the best pairs are kept, and their folds do go over cells: 480 rows of 60 numbers took 420 s with a
 # larger factor, 5 s with all pairs in Gram matrices.
@@ -86,6 +90,7 @@ def choose_order(
     encoded_as: Callable[[Recipe], TrainingData],
     *,
     max_memory: int | None = None,
+    time_limit: float | None = None,
     stop: StopToken = NEVER,
     on_trial: Callable[[Mapping[str, float]], None] = lambda earlier: None,
 ) -> OrderChoice:
@@ -96,6 +101,8 @@ def choose_order(
         prepared: the training rows, encoded as `recipe` says.
         encoded_as: returns the same rows encoded as another recipe says.
         max_memory: bytes that a fit may take; None for half of the free memory.
+        time_limit: seconds of the search, or None. What is estimated to take longer than is left is not tried, and the
+            sentence says so; order 1 is always tried.
         stop: ends the search.
         on_trial: called after each trial with order, smooth (1 or 0, if cuts are to be chosen), alpha_1, ... (if alphas
             are), log_loss, and the number of folds it is over.
@@ -105,6 +112,7 @@ def choose_order(
         Stopped: once `stop` is called on the token.
     """
     accepted_trials: list[tuple[Recipe, TrainingData, Candidate]] = []
+    begin, trial_seconds, trial_ratio = monotonic(), 0.0, 1.0
     cuts, ahead_text, encoding = "", "", recipe.encoding
     finds_alpha, requested_order = recipe.params.get("alpha") == AUTO, recipe.params["order"]
     n_columns = prepared.encoded.n_columns
@@ -128,10 +136,23 @@ def choose_order(
             if order > 1 and budget_ratio < 1.0:
                 reason = f"order {order} takes too long to be tried (order={order} fits it anyway)"
                 break
+            # The latest trial took some seconds on this machine; this one's passes cost so many times as much.
+            estimated_seconds = trial_seconds * max(1.0, trial_ratio / budget_ratio)
+            left = inf if time_limit is None else time_limit - (monotonic() - begin)
+            if accepted_trials and estimated_seconds > left:
+                reason = (
+                    f"order {order} was not tried: about {estimated_seconds:.1g} s, and {max(0.0, left):.1g} s of "
+                    f"time_limit={time_limit:g} were left"
+                )
+                break
+            trial_begin, trial_ratio = monotonic(), budget_ratio
             previous = accepted_trials[-1][-1] if accepted_trials else None
             smooth = {"smooth": 1.0} if variant.discretize == AUTO and data.encoded.smooth_levels.any() else {}
             trial = _evaluate(variant, data, {"order": order, **smooth}, previous, max_memory, stop, on_trial)
-            if smooth and trial is not None:
+            trial_seconds = monotonic() - trial_begin
+            if smooth and left < 2 * trial_seconds:  # a trial of MDL's cuts takes about as long
+                cuts = f"; numbers cut by MDL were not tried, as time_limit={time_limit:g} had no time left"
+            elif smooth and trial is not None:
                 variant, data, trial, cuts = _try_mdl_cuts(variant, data, trial, encoded_as, max_memory, stop, on_trial)
             if variant.discretize == AUTO:
                 variant = variant.replace(discretize="smooth")
@@ -255,17 +276,25 @@ def limit_work(recipe: Recipe, rows: TrainingData, max_memory: int | None, stop:
     tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)[-1]
     n_columns = len(tuple_columns(encoded.levels, tuples))
     n_tuples, budget_factor = comb(n_columns, order), 1
+    n_folds = n_validation_folds(encoded.class_rows)
+    budget_seconds = min(max(SECONDS_PER_ROW * encoded.n_rows, MIN_PASS_SECONDS), MAX_PASS_SECONDS)
     if n_tuples > MAX_PLANNED_TUPLES:  # too many to plan a cover or to list them for an estimate
         work_seconds = (LOOKUP_SECONDS * encoded.n_rows + LISTING_SECONDS) * n_tuples
     else:
-        fit_estimate = estimate(_comparable_recipe(recipe), TableShape(encoded, stop=stop), max_memory)
-        require_memory(fit_estimate)
-        work_seconds = fit_estimate.cost.seconds
-        budget_factor = (
-            GRAM_BUDGET_FACTOR if recipe.params.get("alpha") == AUTO and uses_gram_matrix(recipe, encoded) else 1
-        )
-    budget_seconds = budget_factor * min(max(SECONDS_PER_ROW * encoded.n_rows, MIN_PASS_SECONDS), MAX_PASS_SECONDS)
-    budget_ratio = budget_seconds / (work_seconds * n_validation_folds(encoded.class_rows))
+        comparable_recipe = _comparable_recipe(recipe)
+        uses_rows = recipe.params.get("alpha") == AUTO and uses_gram_matrix(recipe, encoded)
+        budget_factor = GRAM_BUDGET_FACTOR if uses_rows else 1
+        lower_bound = estimate(comparable_recipe, TableShape(encoded, stop=stop, covers=False), max_memory)
+        require_memory(lower_bound)
+        work_seconds = (
+            PLANNED_FACTOR * LOOKUP_SECONDS * encoded.n_rows * encoded.n_classes + LISTING_SECONDS
+        ) * n_tuples
+        is_surely_affordable = n_folds * work_seconds <= budget_factor * budget_seconds
+        if not is_surely_affordable or lower_bound.cost.bytes > lower_bound.max_bytes / PLANNED_FACTOR:
+            fit_estimate = estimate(comparable_recipe, TableShape(encoded, stop=stop), max_memory)
+            require_memory(fit_estimate)
+            work_seconds = fit_estimate.cost.seconds
+    budget_ratio = budget_factor * budget_seconds / (work_seconds * n_folds)
     n_kept = int(budget_ratio * n_tuples)
     if order != 2 or budget_ratio >= 1.0 or n_kept < n_columns or not isinstance(recipe.definition, HierarchicalFamily):
         return recipe, budget_ratio

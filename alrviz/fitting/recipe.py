@@ -139,7 +139,7 @@ class Recipe:
 
     @property
     def is_random(self) -> bool:
-        """Whether the fit itself depends on the seed, apart from the split."""
+        """Whether the same training rows give a different fit with another seed."""
         return self.definition.is_random(self.params)
 
     @property

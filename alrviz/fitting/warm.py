@@ -68,9 +68,9 @@ warm_passes(int(sys.argv[1]), False, LOSSES[sys.argv[2]])
 
 
 def warm_fit(recipe: "FitSettings", n_classes: int, wide: bool) -> float:
-    """Compile the passes of a fit of `recipe` to n_classes classes; return the seconds (0.0 if they were compiled).
+    """Compile the kernels that a fit of `recipe` with n_classes classes needs; return the seconds (0.0 if compiled).
 
-    wide: for keys of 32 bits, else of 16.
+    wide: whether keys have 32 bits; else they have 16.
     """
     tunes = recipe.params.get("alpha") == "auto"  # alpha="auto" searches with TRON, whatever solver fits then
     needs_curvature = (
@@ -102,11 +102,11 @@ def warm_stream(n_classes: int, levels: NDArray[np.int64], exact: bool = False) 
 @compile_once
 def _warm_stream(dtype: np.dtype, n_classes: int) -> None:
     codes, y = np.zeros((2, 2), dtype), np.zeros(2, np.int32)
-    streamed = count_stream(
+    streamed_counts = count_stream(
         np.array([2, 2]), 2, LocalChunks(lambda order, stop: [(codes, y)], 1), n_classes, 1.0, 2**20, 1
     )
-    passes = streamed.passes
-    table, bias = streamed.blank(None), np.zeros(n_classes)
+    passes = streamed_counts.passes
+    table, bias = streamed_counts.blank(None), np.zeros(n_classes)
     passes.loss_and_gradient(table, bias, direction=Direction(table, bias, (1.0,)), with_curvature=True)
     for n_parts in (3, 4, 5):
         table_buffer = single_table(passes.cells.n_rows, n_parts, passes.padded_width)

@@ -228,10 +228,10 @@ def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, p
             total[r] = 1.0 / total[r]
         for k in range(n_classes):
             for r in range(m):
-                p = s[k, r] * total[r] - (1.0 if label[r] == k else 0.0)
-                p = 0.0 if np.abs(p) <= MIN_RESIDUAL else p
-                s[k, r] = weights[chunk_start + r] * p
-                square[r] += s[k, r] * p
+                difference = s[k, r] * total[r] - (1.0 if label[r] == k else 0.0)
+                difference = 0.0 if np.abs(difference) <= MIN_RESIDUAL else difference
+                s[k, r] = weights[chunk_start + r] * difference
+                square[r] += s[k, r] * difference
         if write:
             for r in range(m):
                 i = chunk_start + r

@@ -1,6 +1,6 @@
 """Steps by single rows: stochastic gradient descent and AdaGrad on w, and what choosing their step length needs.
 
-    z_k    = sum over the row's places (c, k) of scale[c, k] * w[j],     j = owner[c, k];  a place is a cell, or b
+    z_k    = sum over the row's places (c, k) of scale[c, k] * w[j],     j = weight_index[c, k];  a place: a cell, or b
     g_j    = weight * sum over the row's places of j of scale[c, k] * residual_k
     pull_j = 2 alpha q_j (w_j - center_j), the slope of the penalty
 
@@ -43,11 +43,11 @@ class RowCells(NamedTuple):
 
 
 class Scaling(NamedTuple):
-    """phi = scale * w[owner], both (S + 1, C), the last row that of b; without owners, j = c C + k."""
+    """phi = scale * w[weight_index], both (S + 1, C), the last row that of b; without shared weights, j = c C + k."""
 
     scale: Any
-    owner: Any
-    has_owners: bool
+    weight_index: Any
+    has_shared_weights: bool
 
 
 class Target(NamedTuple):
@@ -90,9 +90,9 @@ def _places(row_cells, row, b_place, cells):
 
 
 @kernel
-def _owner(scaling, c, k):
+def _weight_index(scaling, c, k):
     """Return the index in w of the place of cell c and class k, by a `Scaling`."""
-    return scaling.owner[c, k] if scaling.has_owners else c * scaling.scale.shape[1] + k
+    return scaling.weight_index[c, k] if scaling.has_shared_weights else c * scaling.scale.shape[1] + k
 
 
 @kernel
@@ -101,7 +101,7 @@ def _scores(cells, n, w, scaling, z):
     z[:] = 0.0
     for i in range(n):
         for k in range(len(z)):
-            z[k] += scaling.scale[cells[i], k] * w[_owner(scaling, cells[i], k)]
+            z[k] += scaling.scale[cells[i], k] * w[_weight_index(scaling, cells[i], k)]
 
 
 @kernel
@@ -148,7 +148,7 @@ def sgd(order, begin, end, row_cells, scaling, target, w, penalty, shrunk_eta, e
         if has_penalty:
             for i in range(n):
                 for k in range(classes):
-                    j = _owner(scaling, cells[i], k)
+                    j = _weight_index(scaling, cells[i], k)
                     if shrunk_eta[j] != clock[1]:
                         w[j] = center[j] + (w[j] - center[j]) * exp(-ridge[j] * (clock[1] - shrunk_eta[j]))
                         shrunk_eta[j] = clock[1]
@@ -157,7 +157,7 @@ def sgd(order, begin, end, row_cells, scaling, target, w, penalty, shrunk_eta, e
         eta = eta0 / (1.0 + decay * clock[0])
         for i in range(n):
             for k in range(classes):
-                w[_owner(scaling, cells[i], k)] -= eta * scale[cells[i], k] * z[k]
+                w[_weight_index(scaling, cells[i], k)] -= eta * scale[cells[i], k] * z[k]
         clock[0] += 1.0
         clock[1] += eta
 
@@ -177,10 +177,10 @@ def adagrad(order, begin, end, row_cells, scaling, target, w, penalty, squares, 
         _residual(z, target.y[row], target.weights[row], target.squared_error)
         for i in range(n):
             for k in range(classes):
-                slopes[_owner(scaling, cells[i], k)] += scale[cells[i], k] * z[k]
+                slopes[_weight_index(scaling, cells[i], k)] += scale[cells[i], k] * z[k]
         for i in range(n):
             for k in range(classes):
-                j = _owner(scaling, cells[i], k)
+                j = _weight_index(scaling, cells[i], k)
                 if np.isfinite(slopes[j]):  # NaN marks weights that this row has moved already
                     slope = slopes[j] + ridge[j] * (w[j] - center[j])
                     squares[j] += slope * slope
@@ -188,7 +188,7 @@ def adagrad(order, begin, end, row_cells, scaling, target, w, penalty, squares, 
                     slopes[j] = np.nan
         for i in range(n):
             for k in range(classes):
-                slopes[_owner(scaling, cells[i], k)] = 0.0
+                slopes[_weight_index(scaling, cells[i], k)] = 0.0
 
 
 @kernel
@@ -220,7 +220,7 @@ def count_visits(order, begin, end, row_cells, scaling, counts, stamps):
         n = _places(row_cells, order[v], len(scale) - 1, cells)
         for i in range(n):
             for k in range(classes):
-                j = _owner(scaling, cells[i], k)
+                j = _weight_index(scaling, cells[i], k)
                 if stamps[j] != v:
                     stamps[j] = v
                     counts[j] += 1.0

@@ -114,40 +114,39 @@ def ridge_line_derivatives(q, w, center, d, parts, begin, end):
 
 
 @kernel
-def prefix_sums(previous_rows, sums):
-    """For a = 0, 1, ...: add row previous_rows[a, i] of sums (R, C) to row i, i ascending; -1 is no row."""
-    for a in range(len(previous_rows)):
-        for i in range(previous_rows.shape[1]):
-            if previous_rows[a, i] >= 0:
+def prefix_sums(previous_row_index, sums):
+    """For a = 0, 1, ...: add row previous_row_index[a, i] of sums (R, C) to row i, i ascending; -1 is no row."""
+    for a in range(len(previous_row_index)):
+        for i in range(previous_row_index.shape[1]):
+            if previous_row_index[a, i] >= 0:
                 for k in range(sums.shape[1]):
-                    sums[i, k] += sums[previous_rows[a, i], k]
+                    sums[i, k] += sums[previous_row_index[a, i], k]
 
 
 @kernel
-def suffix_sums(previous_rows, sums):
-    """Transpose of `prefix_sums`: for each a, descending, add row i of sums (R, C) to row previous_rows[a, i], i
+def suffix_sums(previous_row_index, sums):
+    """Transpose of `prefix_sums`: for each a, descending, add row i of sums (R, C) to row previous_row_index[a, i], i
     descending.
 
     -1 is no row.
     """
-    for a in range(len(previous_rows) - 1, -1, -1):
-        for i in range(previous_rows.shape[1] - 1, -1, -1):
-            if previous_rows[a, i] >= 0:
+    for a in range(len(previous_row_index) - 1, -1, -1):
+        for i in range(previous_row_index.shape[1] - 1, -1, -1):
+            if previous_row_index[a, i] >= 0:
                 for k in range(sums.shape[1]):
-                    sums[previous_rows[a, i], k] += sums[i, k]
+                    sums[previous_row_index[a, i], k] += sums[i, k]
 
 
 @kernel
-def differences(previous_rows, sums):
-    """Inverse of `prefix_sums`: for each a, descending, subtract row previous_rows[a, i] of sums (R, C) from row i.
-
-    i descends; -1 is no row.
+def differences(previous_row_index, sums):
+    """Inverse of `prefix_sums`: for each a, descending, subtract row previous_row_index[a, i] of sums (R, C)
+    from row i, i descending; -1 is no row.
     """
-    for a in range(len(previous_rows) - 1, -1, -1):
-        for i in range(previous_rows.shape[1] - 1, -1, -1):
-            if previous_rows[a, i] >= 0:
+    for a in range(len(previous_row_index) - 1, -1, -1):
+        for i in range(previous_row_index.shape[1] - 1, -1, -1):
+            if previous_row_index[a, i] >= 0:
                 for k in range(sums.shape[1]):
-                    sums[i, k] -= sums[previous_rows[a, i], k]
+                    sums[i, k] -= sums[previous_row_index[a, i], k]
 
 
 @kernel

@@ -21,6 +21,7 @@ from alrviz.kernels.scores import MIN_SCORE, add_exponentials
 from alrviz.models.cell_space import AnySpace
 from alrviz.models.index import CellIndex
 from alrviz.models.joint_values import Codes
+from alrviz.models.linear import LinearModel
 from alrviz.models.networks import NetworkModel
 from alrviz.models.tables import FieldsInPickles, Tables
 from alrviz.passes.aligned_buffers import Floats, class_widths, empty, zeros
@@ -89,6 +90,29 @@ class AverageModel(FieldsInPickles):
         if is_unseen.any():
             z[is_unseen] = self.naive_bayes.scores(codes[:, is_unseen], n_jobs, stop)
         return z
+
+    def mean_of_logs(self) -> LinearModel:
+        """Return the mean over the networks of their log p(k, x), a score table on the cells that were seen.
+
+        It is at most the log of the mean, `scores`, and close to it where the networks agree.
+        """
+        _, _, larger_tuples, counts = self._indexes
+        parents, space, seen_cells = self.parents, self.cells.space, self.cells.seen_cells
+        parent_tuples = np.empty(space.tuples.shape, np.int64)  # without the first column, the second, ...
+        t, j = np.nonzero(larger_tuples >= 0)
+        larger = larger_tuples[t, j]
+        parent_tuples[larger, (space.tuples[larger] == j[:, None]).argmax(axis=1)] = t
+        tuples, codes, phi = self.cells.tuple_of_seen, space.codes_of(seen_cells), np.zeros(self.cells.counts.shape)
+        for k in range(space.order):
+            child = space.tuples[tuples, k]
+            parent_cells = parents.space.cells_at(parent_tuples[tuples, k], np.delete(codes, k, axis=1))
+            places = np.searchsorted(parents.seen_cells, parent_cells)
+            log_p = np.log(self.cells.counts + counts.shares[child][:, None])
+            log_p -= np.log(parents.counts[places] + counts.smoothing)
+            alone = counts.level_log_p[counts.first_level[child] + codes[:, k]]
+            phi += np.where(parents.counts[places] > 0, log_p, alone)
+            phi += counts.joint[places] / (len(space.levels) - parents.space.order)
+        return LinearModel(space, seen_cells, phi / parents.space.n_tuples, np.zeros(self.n_classes))
 
     def _by_row(self, codes: Codes, groups: "_ColumnGroups", z: Floats, jobs: int, stop: StopToken) -> None:
         """Write the scores of codes (a, n) to z (n, C) row by row, which is faster for few rows; jobs: threads."""

@@ -375,5 +375,5 @@ def space_of(levels: NDArray[np.int64], tuples: Tuples) -> AnySpace:
 
 
 def select_cells(tuples: Tuples, space: Space, seen_cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return those of the seen cells (S,), ascending, that count: all but for `SelectedCells`."""
+    """Return the seen cells (S,), ascending, that a model has: those of a `SelectedCells`, else all."""
     return tuples.select(space, seen_cells) if isinstance(tuples, SelectedCells) else seen_cells

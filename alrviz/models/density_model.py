@@ -37,7 +37,7 @@ class DensityModel:
 
     @property
     def n_classes(self) -> int:
-        """C."""
+        """Number of classes, C."""
         return self.features.n_classes
 
     @property

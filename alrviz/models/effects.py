@@ -32,7 +32,6 @@ from alrviz.models.linear import LinearModel
 from alrviz.models.plan import plan_cover
 from alrviz.models.set_cover import cover_rows
 from alrviz.models.slices import Slices, with_parts
-from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import as_kernel_codes
 from alrviz.passes.threads import resolve_jobs, run_parts
@@ -91,6 +90,18 @@ class Effects:
     def numbers(self) -> dict[tuple[int, ...], int]:
         """The number of each tuple, by its columns."""
         return self.space.numbers
+
+    def column_shares(self) -> Floats:
+        """Return (a,) each column's share of the variance of the effects over the rows; all 0 if nothing varies.
+
+        A tuple's variance, summed over the classes, is divided equally among its columns.
+        """
+        tuples, squares = self.space.tuple_of(self.index.seen_cells), (self.f**2).sum(axis=1)
+        variances = np.bincount(tuples, self.rows * squares, self.n_tuples) / self.sizes
+        shares = np.zeros(len(self.space.levels))
+        for columns, variance in zip(self.space.members, variances, strict=True):
+            shares[columns] += variance
+        return normalised_shares(shares)
 
     def cells_of(self, t: int) -> slice:
         """Return the places of tuple t's cells in `f`."""
@@ -194,6 +205,12 @@ class Effects:
         return out
 
 
+def normalised_shares(variances: Floats) -> Floats:
+    """Return variances (a,) divided by their sum; all 0 if nothing varies."""
+    total = variances.sum()
+    return variances / total if total > 0 else variances
+
+
 def purify(model: LinearModel, encoded: Encoded, n_jobs: int | None = None, stop: StopToken = NEVER) -> Effects:
     """Return the pure effects of a model under the rows of `encoded`, by their weights."""
     jobs = resolve_jobs(n_jobs)
@@ -209,19 +226,19 @@ def purify(model: LinearModel, encoded: Encoded, n_jobs: int | None = None, stop
     return _pure_effects(model, index, model_cells, row_weights, encoded.total, jobs, stop)
 
 
-def purify_by_counts(model: LinearModel, tables: Tables, n_jobs: int | None = None, stop: StopToken = NEVER) -> Effects:
-    """Return the pure effects of a model under its training rows, of which only the counts of cells are left.
+def purify_by_counts(
+    model: LinearModel, counts: Floats, total: float, n_jobs: int | None = None, stop: StopToken = NEVER
+) -> Effects:
+    """Return the pure effects of a model under its training rows, of which only counts of its cells (S, C) are left.
 
-    They equal those of `purify`, except where missing values are skipped or single cells were selected: a row then
-    counts only for the tuples in which it has one of the model's cells.
+    `total` is the weight of all rows. The effects equal those of `purify`, except where missing values are skipped or
+    single cells were selected: a row then counts only for the tuples in which it has one of the model's cells.
     """
     space = with_parts(model.space)
     model_cells = _model_cells(model, space)
-    cells, row_weights = _with_parts_counted(space, model_cells, tables.counts.sum(axis=1), stop)
+    cells, row_weights = _with_parts_counted(space, model_cells, counts.sum(axis=1), stop)
     index = CellIndex.from_cells(space, cells)
-    return _pure_effects(
-        model, index, model_cells, row_weights, float(tables.class_counts.sum()), resolve_jobs(n_jobs), stop
-    )
+    return _pure_effects(model, index, model_cells, row_weights, total, resolve_jobs(n_jobs), stop)
 
 
 def _pure_effects(

@@ -29,6 +29,7 @@ from alrviz.models.cell_space import TupleSpace
 from alrviz.models.direct_counts import LOOKUPS_PER_CALL, index_rows, sum_by_cell
 from alrviz.models.index import CellIndex
 from alrviz.models.joint_values import Codes
+from alrviz.models.linear import LinearModel
 from alrviz.models.marginals import Parts, Tree
 from alrviz.models.structures import Structure
 from alrviz.models.tables import FieldsInPickles, Tables
@@ -146,6 +147,20 @@ class NetworkModel(FieldsInPickles):
 
         run_parts(score_chunk, -(-n // chunk_rows), resolve_jobs(n_jobs))
         return z
+
+    def as_linear(self) -> tuple[LinearModel, NDArray[np.intp]]:
+        """Return the network as a score table, and the number (S,) in `seen_cells` of each of the table's cells.
+
+        The columns of its tuples ascend. On rows whose cells were seen it has the network's scores.
+        """
+        space = TupleSpace(self.space.levels, [sorted(columns) for columns in self.space.members])
+        tuples, codes = self.space.tuple_of(self.seen_cells), self.space.codes_of(self.seen_cells)
+        cells = np.empty_like(self.seen_cells)
+        for t, columns in enumerate(self.space.members):
+            in_tuple = tuples == t
+            cells[in_tuple] = space.cells_at(tuples[in_tuple], codes[in_tuple][:, np.argsort(columns)])
+        order = np.argsort(cells)
+        return LinearModel(space, cells[order], self.phi[order], self.bias), order
 
     @property
     def _chunk_rows(self) -> int:

@@ -1,6 +1,6 @@
 """How free weights become phi: the only difference between the linear families.
 
-    phi = scale * w[owner],  one row per seen cell, then one row for the intercepts b
+    phi = scale * w[weight_index],  one row per seen cell, then one row for the intercepts b
 
     lr        scale 1                                alr       scale log theta, for b log pi
     alrj      scale gamma log theta, for b log pi    adaptive  scale 1: its metric belongs to the solver's steps
@@ -19,7 +19,7 @@ The penalty on v is that of free weights. So it falls on differences of neighbou
 differences), and levels between which the rows show no difference become equal. See `LevelSteps`.
 
     share           one free weight for each                          free weights
-    "cell-class"    cell and class; there is no owner to look up      (S + 1, C), the last row the intercepts
+    "cell-class"    cell and class; no index to look up      (S + 1, C), the last row the intercepts
     "cell"          cell [WANBIA-C, related work: its (3)]            (S + C, 1), the last C the intercepts
     "tuple"         tuple that has a seen cell (2)                    (tuples + C, 1)
     "all"           all cells together (1)                            (1 + C, 1)
@@ -188,20 +188,20 @@ def level_steps(tables: Tables, ordered_levels: NDArray[np.int64], has_parts: bo
 
 @dataclass(frozen=True, eq=False)
 class Parameterisation:
-    """phi = scale * w[owner], or scale * P w.
+    """phi = scale * w[weight_index], or scale * P w.
 
     Attributes:
         kind: "lr", "alr", "alrj", "diagonal" or "adaptive", which defines the scale.
         scale: (S + 1, C); the last row belongs to the intercepts.
         tables: the counts.
-        owner: (S + 1, C) numbers of free weights; None where each place has its own.
+        weight_index: (S + 1, C) numbers of free weights; None where each place has its own.
         steps: P, for smooth levels.
     """
 
     kind: str
     scale: Floats
     tables: Tables
-    owner: NDArray[np.intp] | None = None
+    weight_index: NDArray[np.intp] | None = None
     steps: LevelSteps | None = None
 
     def alpha_of_weights(self, alpha: "Alpha") -> float | Floats:
@@ -218,23 +218,27 @@ class Parameterisation:
     def orders_of_weights(self) -> NDArray[np.intp]:
         """Return the order of each free weight, from 0 on, -1 for intercepts, in a shape that broadcasts over w."""
         rows = orders_of_rows(self.tables)
-        if self.owner is None:
+        if self.weight_index is None:
             return rows
         orders = np.empty(self.shape, np.intp)
-        orders[self.owner, 0] = rows
+        orders[self.weight_index, 0] = rows
         return orders
 
     @property
     def shape(self) -> tuple[int, int]:
         """Shape of the free weights w."""
-        return (self.scale.shape[0], self.scale.shape[1]) if self.owner is None else (int(self.owner[-1, -1]) + 1, 1)
+        return (
+            (self.scale.shape[0], self.scale.shape[1])
+            if self.weight_index is None
+            else (int(self.weight_index[-1, -1]) + 1, 1)
+        )
 
     @cached_property
     def scale_norms(self) -> Floats:
         """||scale|| over the places that a free weight moves, shaped as w, up to sign: dF/dw divided by it is
         dF/dphi.
         """
-        if self.owner is None and self.steps is None:
+        if self.weight_index is None and self.steps is None:
             return self.scale
         return np.sqrt(self.diagonal(np.ones_like(self.scale)))
 
@@ -284,12 +288,12 @@ class Parameterisation:
         """
         vectors.scale_rows_adjoint(self.scale, rows, buffer, n_jobs)
         buffer[-1] = self.scale[-1] * last
-        return self._sum_by_owner(buffer)
+        return self._sum_by_weight(buffer)
 
     def adjoint(self, dphi: Floats) -> Floats:
         """Return dF/dw of dF/dphi (S + 1, C), which is overwritten."""
         dphi *= self.scale
-        return self._sum_by_owner(dphi)
+        return self._sum_by_weight(dphi)
 
     def weights_at(self, phi: Floats) -> Floats:
         """Return the w with this phi (S + 1, C): phi / scale, 0 where the scale is 0.
@@ -309,7 +313,7 @@ class Parameterisation:
             RecipeError: the model cannot be expressed by steps of several orders.
         """
         name = _MODEL_OF[model]
-        intercept_rows: Any = -1 if self.owner is None else (slice(-self.tables.n_classes, None), 0)
+        intercept_rows: Any = -1 if self.weight_index is None else (slice(-self.tables.n_classes, None), 0)
         if name in ("zero", "shares"):
             w = np.zeros(self.shape)
             if name == "shares":
@@ -346,15 +350,15 @@ class Parameterisation:
         """Return the weight of each place of phi, in the dtype of w."""
         if self.steps is not None:
             return self.steps.sums(w)
-        return w if self.owner is None else w[:, 0][self.owner]
+        return w if self.weight_index is None else w[:, 0][self.weight_index]
 
-    def _sum_by_owner(self, slopes: Floats) -> Floats:
+    def _sum_by_weight(self, slopes: Floats) -> Floats:
         """Return slopes of free weights from those of each place, which are overwritten: the transpose."""
         if self.steps is not None:
             return self.steps.adjoint(slopes)
-        if self.owner is None:
+        if self.weight_index is None:
             return slopes
-        sums: Floats = np.bincount(self.owner.ravel(), slopes.ravel(), self.shape[0]).astype(float, copy=False)
+        sums: Floats = np.bincount(self.weight_index.ravel(), slopes.ravel(), self.shape[0]).astype(float, copy=False)
         return sums[:, None]
 
 

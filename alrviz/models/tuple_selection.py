@@ -166,8 +166,8 @@ class SelectionRows(Protocol):
     """The rows, as a selection needs them.
 
     Attributes:
-        on_level: called with each level that was scored.
-        levels: (a,) levels of each column.
+        on_level: called with a `Level`, the scored tuples of one size, after each size.
+        levels: (a,) number of values of each column.
     """
 
     on_level: Callable[[Level], None]

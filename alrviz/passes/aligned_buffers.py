@@ -68,11 +68,11 @@ class BufferPool:
 
     def empty(self, *shape: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Return an uninitialised array, shaped `shape`, in C order from the start of a cache line on."""
-        kind = np.dtype(dtype)
-        n_bytes = math.prod(shape) * kind.itemsize
+        item_dtype = np.dtype(dtype)
+        n_bytes = math.prod(shape) * item_dtype.itemsize
         free_buffers = self._free.get(n_bytes)
         raw = free_buffers.pop() if free_buffers else np.empty(n_bytes + _CACHE_LINE_BYTES, np.uint8)
-        return np.asarray(_LentBuffer(raw, shape, kind, self))
+        return np.asarray(_LentBuffer(raw, shape, item_dtype, self))
 
     def close(self) -> None:
         """Free all memory that is not in use, and stop keeping memory that comes back."""
@@ -89,10 +89,11 @@ class BufferPool:
 class _LentBuffer:
     """Owner of a lent array's memory: array and views refer to it, and it returns the memory when the last one goes."""
 
-    def __init__(self, raw: NDArray[np.uint8], shape: tuple[int, ...], kind: np.dtype[Any], pool: BufferPool):
+    def __init__(self, raw: NDArray[np.uint8], shape: tuple[int, ...], item_dtype: np.dtype[Any], pool: BufferPool):
         address = raw.ctypes.data
         self.__array_interface__ = {
-            "shape": shape, "typestr": kind.str, "data": (address + -address % _CACHE_LINE_BYTES, False), "version": 3
+            "shape": shape, "typestr": item_dtype.str, "version": 3,
+            "data": (address + -address % _CACHE_LINE_BYTES, False),
         }  # fmt: skip
         self._raw = raw
         self._pool = weakref.ref(pool)

@@ -22,7 +22,10 @@ _MIN_SHARED_PRODUCTS = 500_000
 
 
 class FeatureRows:
-    """Rows of a table with their features phi (D, K, N)."""
+    """Rows of a table with features phi (D, K, N): D features of N rows for each of K class scores.
+
+    K is C, the number of classes, but 1 for two classes, whose first score is 0.
+    """
 
     def __init__(self, rows: Rows, phi: Floats):
         self.rows = rows

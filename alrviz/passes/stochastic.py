@@ -36,8 +36,8 @@ class SingleRows:
     Args:
         rows: with the keys of `blocks`.
         blocks: of a cover; the first n_outside rows of its cell table, two for each tuple, are not seen cells.
-        scale: (S + 1, C) of phi = scale * w[owner].
-        owner: (S + 1, C), or None where each place has its own weight.
+        scale: (S + 1, C) of phi = scale * w[weight_index].
+        weight_index: (S + 1, C), or None where each place has its own weight.
         loss: a loss with probabilities.
 
     Attributes:
@@ -46,17 +46,25 @@ class SingleRows:
     """
 
     def __init__(
-        self, rows: Rows, blocks: Blocks, n_outside: int, scale: Floats, owner: NDArray[np.intp] | None, loss: Loss
+        self,
+        rows: Rows,
+        blocks: Blocks,
+        n_outside: int,
+        scale: Floats,
+        weight_index: NDArray[np.intp] | None,
+        loss: Loss,
     ):
         n_visits = _visits_per_row(rows.weights)
         self.visit_order = np.repeat(np.arange(rows.n_rows), n_visits)
         self.y, self.weights = rows.y, rows.weights / np.maximum(n_visits, 1)
         self._target = kernels.Target(self.y, self.weights, loss is MSE)
         self._n_classes = rows.n_classes
-        no_owner = np.empty((0, 0), np.intp)
+        no_index = np.empty((0, 0), np.intp)
         inner = (blocks.links[:0], np.zeros(1, np.int64)) if blocks.inner is None else blocks.inner.links_by_joint_value
         self._row_cells = kernels.RowCells(rows.keys, blocks.first, blocks.first_link, blocks.links, *inner, n_outside)
-        self._scaling = kernels.Scaling(scale, no_owner if owner is None else owner, owner is not None)
+        self._scaling = kernels.Scaling(
+            scale, no_index if weight_index is None else weight_index, weight_index is not None
+        )
         self._rows_per_call = max(1, int(_PLACES_PER_CALL / (n_outside // 2 + 1) / self._n_classes))
 
     def sgd(

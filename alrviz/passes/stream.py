@@ -223,11 +223,11 @@ class PassSums(NamedTuple):
 
 
 class StreamPasses:
-    """Passes over the chunks of a table. Pickled for other machines it leaves the chunks behind.
+    """Passes over the chunks of a data set read in batches. Pickled for other machines, it leaves the chunks behind.
 
     Args:
-        cells: finds the rows of tables that the table's rows look up.
-        chunks: the rows.
+        cells: finds, for each data row and tuple, the row of the cell table.
+        chunks: the data rows, as codes and classes.
         n_classes: C.
         n_jobs: threads; None for all.
     """
@@ -409,13 +409,15 @@ class StreamPasses:
                 if k:
                     NLL.score_hessian_diagonal(z, r, *row_data, 0, n_rows)
 
-                def scatter(part: int, keys: Any = keys, row_sums: Floats = row_sums, n_rows: int = n_rows) -> None:
-                    span_codes = edges[part], edges[part + 1]
+                def add_residuals(
+                    tuple_part: int, keys: Any = keys, row_sums: Floats = row_sums, n_rows: int = n_rows
+                ) -> None:
+                    tuple_range = edges[tuple_part], edges[tuple_part + 1]
                     row_kernels.scatter(
-                        keys, gradient_cells.first, r, row_sums, 0, n_rows, *span_codes, False, self._lanes
+                        keys, gradient_cells.first, r, row_sums, 0, n_rows, *tuple_range, False, self._lanes
                     )
 
-                run_parts(scatter, n_jobs, n_jobs)
+                run_parts(add_residuals, n_jobs, n_jobs)
                 class_sums += r[:n_rows].sum(axis=0)
         if gradient_rows is not None:  # cut early: each thread and each level of the tree keeps such a sum
             by_rows = [(row_sums[gradient_rows, : self.n_classes], class_sums) for row_sums, class_sums in by_rows]

@@ -201,7 +201,10 @@ def _draw_bars(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
 
 
 def _level_line(bars: pd.DataFrame, along: str, dark: bool, percent: bool) -> Picture:
-    """Return a line with a band in place of too many bars; along, dark, percent: as in `bar_picture`."""
+    """Return a picture of the levels as a line with a band, for more levels than can have a bar each.
+
+    bars: as in `bar_picture`. along: label of the axis of values.
+    """
     n_levels, data = len(bars), {name: bars[name].tolist() for name in ("name", "value", "low", "high", "tip", "alpha")}
     value_and_band = bars[["value", "low", "high"]].to_numpy(float)
     y_low, y_high = min(0.0, float(np.nanmin(value_and_band))), max(0.0, float(np.nanmax(value_and_band)))

@@ -15,15 +15,21 @@ from sklearn.model_selection import GridSearchCV
 from tqdm import tqdm
 
 import alrviz
+from alrviz.data.encoded import Encoded
 from alrviz.errors import AlrvizError, UnseenLevelWarning
 from alrviz.estimators import (
     ALRClassifier,
+    AnDEClassifier,
     AutoClassifier,
     DLRClassifier,
+    ELRClassifier,
+    HLRClassifier,
     KDBClassifier,
     LRClassifier,
     NaiveBayesClassifier,
+    TANClassifier,
 )
+from alrviz.models.effects import purify
 from tests.estimators.tables import drawn
 
 
@@ -91,7 +97,7 @@ def test_a_watched_model_is_copied_searched_and_pickled_as_ever():
     GridSearchCV(clone(model), {"alpha": [0.1, 1.0]}, cv=2).fit(X, y)
 
 
-def test_verbose_tells_the_steps_in_one_line_and_silence_is_the_default(capsys):
+def test_verbose_prints_steps_in_one_line_and_is_off_by_default(capsys):
     X, y = drawn()
     quiet = LRClassifier(order=1).fit(X, y)
     assert capsys.readouterr() == ("", "")
@@ -166,36 +172,61 @@ def test_values_that_training_never_saw_are_counted_in_a_warning(model):
         alrviz.predict_table(model, new)  # which has a column for them
 
 
-def test_importances_are_shares_of_the_variance_of_what_columns_add():
+@pytest.mark.parametrize(
+    "model",
+    [LRClassifier(order=1, alpha=1.0), LRClassifier(order=2, alpha=1.0), HLRClassifier(alpha=1.0), DLRClassifier()],
+    ids=str,
+)
+def test_importances_are_shares_of_the_variance_of_explained_effects(model):
     X, y = drawn(columns=3)
     X["noise"] = np.random.default_rng(3).choice(["a", "b"], len(X))
     X["same"] = "always"
-    model = LRClassifier(order=1, alpha=1.0).fit(X, y)
-    parts = model.explain(X).drop("intercept", level="tuple")
-    centred = parts.sub(parts.mean(axis=1), axis=0)
-    by_hand = centred.groupby("tuple", sort=False).var(ddof=0).sum(axis=1).reindex(X.columns)
-    np.testing.assert_allclose(model.feature_importances_, by_hand / by_hand.sum(), rtol=1e-9, atol=1e-12)
-    kept = SelectFromModel(model, prefit=True, threshold="mean").get_support()
-    assert not kept[3]
-    assert not kept[4]
-    pairs = LRClassifier(order=2, alpha=1.0).fit(X, y).feature_importances_
-    assert pairs.sum() == pytest.approx(1.0)
-    assert pairs.argmin() in (3, 4)
+    model.fit(X, y)
+    effects = model.explain(X).drop("intercept", level="tuple")
+    variances = effects.groupby("tuple").var(ddof=0).sum(axis=1)
+    expected = pd.Series(0.0, X.columns)
+    for name, variance in variances.items():
+        columns = name.split(" & ")
+        expected[columns] += variance / len(columns)
+    np.testing.assert_allclose(model.feature_importances_, expected / expected.sum(), rtol=1e-6, atol=1e-12)
+    selected = SelectFromModel(model, prefit=True, threshold="mean").get_support()
+    assert not selected[3:].any()
 
 
-def test_importances_of_networks_and_densities_are_those_of_what_they_explain():
-    X, y = drawn(columns=3)
-    X["number"] = np.random.default_rng(1).normal(size=len(X)) + (y == "k1")
-    counted = KDBClassifier(k=1).fit(X, y)
-    parts = counted.explain(X).drop("intercept", level="tuple")
-    variances = parts.sub(parts.mean(axis=1), axis=0).groupby("tuple").var(ddof=0).sum(axis=1)
-    children = {name: name.split(" & ")[-1] for name in variances.index}
-    by_hand = variances.rename(children).reindex(X.columns)
-    np.testing.assert_allclose(counted.feature_importances_, by_hand / by_hand.sum(), rtol=1e-9)
-    dense = DLRClassifier().fit(X, y)
-    parts = dense.explain(X).drop("intercept", level="tuple")
-    by_hand = parts.groupby("tuple").var(ddof=0).sum(axis=1).reindex(X.columns)
-    np.testing.assert_allclose(dense.feature_importances_, by_hand / by_hand.sum(), rtol=1e-3)
+def test_importances_of_a_column_do_not_leak_into_its_pairs():
+    """Without main effects of its own, LR of pairs spreads the column over the seven pairs that contain it."""
+    X = np.random.default_rng(0).integers(2, size=(1000, 8)).astype(str)
+    importances = LRClassifier(order=2, alpha=1.0).fit(X, X[:, 0]).feature_importances_
+    assert importances[0] > 0.95
+
+
+@pytest.mark.parametrize("model", [KDBClassifier(k=2), TANClassifier(), ELRClassifier(structure="tan")], ids=str)
+def test_importances_of_networks_are_those_of_the_same_score_table(model):
+    X, y = drawn(columns=4)
+    model.fit(X, y)
+    codes = model.encoder_.transform(X)
+    table, order = model.model_.as_linear()
+    np.testing.assert_allclose(table.scores(codes), model.decision_function(X), rtol=1e-9)
+    assert all(columns == sorted(columns) for columns in table.space.members)
+    total = len(X) * np.ones(4)
+    np.testing.assert_allclose(np.bincount(table.space.tuple_of(table.seen_cells), model.counts_[order].sum(1)), total)
+    rows = Encoded(
+        codes, np.searchsorted(model.classes_, y).astype(np.int32), np.ones(len(X)), model.encoder_.levels_,
+        model.classes_, tuple(X.columns),
+    )  # fmt: skip
+    np.testing.assert_allclose(model.feature_importances_, purify(table, rows).column_shares(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_importances_of_averages_are_those_of_the_mean_of_logarithms(n):
+    X, y = drawn(columns=4)
+    model = AnDEClassifier(n=n).fit(X, y)
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+    if n:
+        codes = model.encoder_.transform(X)
+        mean = model.model_.networks(codes).mean(axis=1)
+        np.testing.assert_allclose(model.model_.mean_of_logs().scores(codes), mean, rtol=1e-9)
+        assert (mean <= model.decision_function(X) + 1e-9).all()
 
 
 def test_predict_accepts_an_array_in_place_of_the_frame():

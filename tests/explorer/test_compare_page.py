@@ -168,7 +168,7 @@ def test_it_goes_without_the_sessions_table():
     assert page.session.table.dataset is None, "the link is about a file that is not held"
     known(page)
     run(page)
-    assert page.tab.study_view.study.progress.done == 5
+    assert page.tab.study_view.study.progress.n_done == 5
     page.close()
 
 

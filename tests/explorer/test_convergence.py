@@ -421,7 +421,7 @@ def test_the_table_beside_the_picture_of_scales_says_what_a_race_says():
     marks = milestones(lanes)
     assert EXAMPLE_HEADS[1:] == tuple(lane.name for lane in lanes)
     told = [int(number) for number in EXAMPLE_ROWS[0][1:]]
-    assert told == pytest.approx([marks.at(lane.name, 1) for lane in lanes], rel=0.1)
+    assert told == pytest.approx([marks.count_at(lane.name, 1) for lane in lanes], rel=0.1)
 
 
 def test_texts_are_html_without_leftovers():

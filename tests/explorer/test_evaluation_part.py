@@ -62,7 +62,7 @@ def test_a_file_that_has_the_class_is_evaluated(race):
     part, data = race.model.evaluation, race.session.table.dataset
     part.folded.open = True
     send(race.model.strip, data.frame.to_csv(index=False).encode(), name="new.csv")
-    until(race, lambda: part.view.evaluation is not None and part.view.evaluation.what == "rows of new.csv")
+    until(race, lambda: part.view.evaluation is not None and part.view.evaluation.rows_text == "rows of new.csv")
     assert len(part.view.evaluation.y) == data.n_rows
     run = race.race_view.race.runs[race.model.racer.value]
     assert part.view.evaluation.error == pytest.approx(alrviz.evaluate(alrviz.estimator_of(run), data).error)
@@ -86,7 +86,7 @@ def test_the_verdicts_order_is_judged_on_rows_left_out():
     assert part.start.visible, "fits are begun by a press"
     part.start.clicks += 1
     found = evaluated(page, part)
-    assert found.what == "left-out rows of monks-1 (5 folds)"
+    assert found.rows_text == "left-out rows of monks-1 (5 folds)"
     assert len(found.y) == 432
     page.close()
 
@@ -102,7 +102,7 @@ def test_every_recipe_of_a_comparison_can_be_judged():
         name for name in tab.layout.evaluation.choice.options if name.endswith("iris")
     )
     tab.layout.evaluation.start.clicks += 1
-    assert evaluated(page, tab.layout.evaluation).what == "left-out rows of iris (2 folds)"
+    assert evaluated(page, tab.layout.evaluation).rows_text == "left-out rows of iris (2 folds)"
     page.close()
 
 

@@ -188,7 +188,7 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     again.close()
 
     page.session.race_rows = ""
-    until(page, lambda: view.search is not None and view.search.done and page.runner.costs is not None)
+    until(page, lambda: view.search is not None and view.search.is_complete and page.runner.costs is not None)
     assert page.runner.costs.study.dataset.n_rows == 500
     assert (view.over_rows, page.streamed.buttons_part.visible, view.bar.panel.visible) == (False, False, True)
     page.close()

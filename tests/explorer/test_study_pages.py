@@ -252,7 +252,7 @@ def test_it_is_priced_before_anything_runs(case, visit):
     assert all(one.cost.bytes > 0 and one.cost.seconds > 0 for one in part.runner.costs.fits)
     assert "Press Run: " in part.study_view.sentence.object
     assert not part.study_view.bar.run.disabled
-    assert part.study_view.study.progress.done == 0
+    assert part.study_view.study.progress.n_done == 0
     assert part.session.runs.studies == {}
     assert part.session.registry.entries(OWNER) == []
     assert run_history.noun_and_icon(part.study_view.study.kind) == (part.spec.noun, part.spec.icon)
@@ -410,17 +410,17 @@ def test_stop_is_said_at_once_nothing_comes_after_it_and_it_goes_on_from_there(r
     part = visit(running)
     view = part.study_view
     view.press_run()
-    wait(part, lambda: view.study.progress.done > 0)
+    wait(part, lambda: view.study.progress.n_done > 0)
     view.press_stop()
-    done = view.study.progress.done
+    done = view.study.progress.n_done
     assert "stopped" in view.bar.progress.object
     assert not part.session.registry.entries(OWNER)[0].under_way
     assert view.study.join(30)
     part.pump()
-    assert view.study.progress.done == done < view.study.progress.total
+    assert view.study.progress.n_done == done < view.study.progress.total
     assert not part.session.busy
     again = visit(running)  # of another process, as far as the registry knows
-    assert again.study_view.study.progress.done >= done
+    assert again.study_view.study.progress.n_done >= done
     assert again.study_view.bar.run.label == "Resume"
     run(again)
 
@@ -432,7 +432,7 @@ def test_a_reload_finds_the_study_of_the_process_and_a_stranger_does_not(running
     registry = part.session.registry
     again = visit(running, part.session.link.query, registry=registry)
     assert again.study_view.study.entry is part.study_view.study.entry
-    assert visit(running, owner="b" * 32, registry=registry).study_view.study.progress.done == 0
+    assert visit(running, owner="b" * 32, registry=registry).study_view.study.progress.n_done == 0
 
 
 @pytest.mark.usefixtures("fake")

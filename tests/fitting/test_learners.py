@@ -42,7 +42,7 @@ def whole_objective(codes, y, family="alr", order=2, **params) -> LinearObjectiv
 
 
 @pytest.mark.parametrize("cells", ["dense", "seen"])
-def test_one_pass_along_a_line_tells_f_there_and_the_gradient_at_the_guess(cells):
+def test_one_pass_along_a_line_gives_f_and_the_gradient_at_the_guess(cells):
     codes, y = rows()
     own, whole = objective(counted(codes, y, 2, cells), "alr", codes, y), whole_objective(codes, y)
     rng = np.random.default_rng(0)
@@ -52,7 +52,9 @@ def test_one_pass_along_a_line_tells_f_there_and_the_gradient_at_the_guess(cells
     assert own.passes.n_passes == before + 1
     for t in (0.0, 0.05, 0.3, 0.8, 1.1, 6.0):
         near = 1e-12 if t / 0.8 in STEP_MULTIPLES else 1e-3
-        np.testing.assert_allclose(line.at(t), other.at(t), rtol=near, atol=near * abs(other.at(t)[0]))
+        np.testing.assert_allclose(
+            line.derivatives_at(t), other.derivatives_at(t), rtol=near, atol=near * abs(other.derivatives_at(t)[0])
+        )
     moved = line.move(0.8)
     assert own.passes.n_passes == before + 1, "the gradient at the guess was taken along"
     want = whole.value_grad(w + 0.8 * d)
@@ -60,7 +62,7 @@ def test_one_pass_along_a_line_tells_f_there_and_the_gradient_at_the_guess(cells
     assert moved.objective == pytest.approx(want.objective, rel=1e-12)
     line.move(0.3)
     assert own.passes.n_passes == before + 2
-    line.at(20.0)
+    line.derivatives_at(20.0)
     assert own.passes.n_passes == before + 3, "beyond what is known a pass looks"
 
 
@@ -212,7 +214,7 @@ def test_weights_are_the_mean_of_moments_of_the_second_half_of_a_pass():
 
 
 @pytest.mark.parametrize(("loss", "solver"), [(0.0, "tron"), (99.0, "averaged")])
-def test_a_sample_chooses_what_is_better_on_further_rows(stream, monkeypatch, loss, solver):
+def test_solver_with_the_lower_loss_on_a_sample_is_chosen(stream, monkeypatch, loss, solver):
     monkeypatch.setattr(build_fit, "fit_sample", lambda objective, w0: (w0, loss))
     run = alrviz.Run(stream, recipe("auto", max_iter=1))
     run.advance()

@@ -27,7 +27,7 @@ def counted(of: TrainingData, **params) -> InMemory:
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
-def test_a_score_is_what_a_model_without_the_tuple_loses(monkeypatch, alpha):
+def test_tuple_score_is_the_loss_of_a_model_without_it(monkeypatch, alpha):
     monkeypatch.setattr(left_out, "search_eta0", lambda tried, method: 0.2)
     codes, y = rows(900)
     apart, rest = CodedRows(codes[:, :400].copy(), y[:400], CLASSES), (codes[:, 400:], y[400:])
@@ -67,12 +67,12 @@ def test_memory_for_few_models_takes_fewer_threads_and_for_none_is_refused():
     with pytest.raises(
         MemoryLimitError, match=r"a model without each of 6 tuples.* 0 MiB may be used: .*'mi-mm'"
     ) as found:
-        LeaveOneTupleOut(tables, apart, params, 3, 4, allowed=1000)
+        LeaveOneTupleOut(tables, apart, params, 3, 4, max_bytes=1000)
     each = found.value.needed
-    assert [LeaveOneTupleOut(tables, apart, params, 3, 4, allowed=k * each)._n_jobs for k in (1, 3, 9)] == [1, 3, 4]
+    assert [LeaveOneTupleOut(tables, apart, params, 3, 4, max_bytes=k * each)._n_jobs for k in (1, 3, 9)] == [1, 3, 4]
 
 
-def test_the_pair_that_tells_is_found_by_leaving_it_out():
+def test_informative_pair_is_found_by_leaving_it_out():
     _, scores = counted(prepared(*planted())).scored(2, 0, "cv")
     assert scores.argmax() == len(scores) - 1
     assert scores[-1] > 10 * np.abs(scores[:-1]).max()

@@ -17,7 +17,7 @@ class Scalar:
         self.trials = []
         self.value, self.slope, _ = function(0.0)
 
-    def at(self, t):
+    def derivatives_at(self, t):
         self.trials.append(t)
         return self.function(t)
 
@@ -74,7 +74,7 @@ def test_any_mixture_of_losses_falls_and_its_slope_is_small(terms, ridge, guess)
     if t == 0.0:  # given up: only where rounding hides the fall
         assert trials >= MAX_TRIALS
         return
-    value, slope, _ = line.at(t)
+    value, slope, _ = line.derivatives_at(t)
     assert value <= line.value * (1 + 1e-12)
     assert abs(slope) <= SLOPE_RATIO * abs(line.slope) or trials >= MAX_TRIALS or slope <= 0
 

@@ -96,20 +96,20 @@ def test_a_shared_weight_is_many_weights_that_move_together(family, params):
     _, own, _, _ = make(
         family, {key: value for key, value in params.items() if key != "share"}, penalty="phi", center=0
     )
-    owner = shared.parameterisation.owner
-    point, spread = shared.value_grad(w), own.value_grad(w[:, 0][owner])
+    weight_index = shared.parameterisation.weight_index
+    point, spread = shared.value_grad(w), own.value_grad(w[:, 0][weight_index])
     assert point.objective == pytest.approx(spread.objective, rel=1e-12)
     sums = np.zeros(len(w))
-    np.add.at(sums, owner, spread.gradient)
+    np.add.at(sums, weight_index, spread.gradient)
     np.testing.assert_allclose(point.gradient[:, 0], sums, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize(("family", "params"), SHARED)
 def test_the_criterion_of_a_shared_weight_is_its_slope_over_the_norm_of_its_scales(family, params):
     _, objective, w, _ = make(family, params)
-    point, owner = objective.value_grad(w), objective.parameterisation.owner
+    point, weight_index = objective.value_grad(w), objective.parameterisation.weight_index
     slopes = [
-        abs(point.gradient[j, 0]) / np.sqrt((objective.scale[owner == j] ** 2).sum()) / objective.total
+        abs(point.gradient[j, 0]) / np.sqrt((objective.scale[weight_index == j] ** 2).sum()) / objective.total
         for j in range(len(w))
     ]
     assert objective.criterion(point) == pytest.approx(max(slopes), rel=1e-12)
@@ -123,7 +123,7 @@ def test_a_line_knows_value_slope_and_curvature_and_where_it_leads(family, param
     line = objective.line_along(point, d, guess)
     assert line.slope == pytest.approx(dot(point.gradient, d), rel=1e-14)
     for t in (0.0, 0.4, -1.5):
-        value, slope, curvature = line.at(t)
+        value, slope, curvature = line.derivatives_at(t)
         there = objective.value_grad(w + t * d)
         assert value == pytest.approx(there.objective, rel=1e-12)
         assert slope == pytest.approx(dot(there.gradient, d), rel=1e-9)

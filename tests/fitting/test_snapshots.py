@@ -25,7 +25,7 @@ def test_thinning_keeps_first_last_and_an_even_grid(steps, room):
         assert len(kept._snapshots) <= room
         assert gaps <= {2**e for e in range(10)}
     for k in range(steps):
-        index, w = kept.at(k)
+        index, w = kept.at_or_before(k)
         assert index == max(i for i in kept.indices if i <= k)
         np.testing.assert_array_equal(w, (W + index).astype(np.float32))
     assert len(kept.indices) >= min(steps, room // 2)
@@ -35,8 +35,8 @@ def test_copies_are_single_precision_and_our_own():
     kept, w = Snapshots(), W.copy()
     kept.add(0, w)
     w[:] = -1
-    assert kept.at(0)[1].dtype == np.float32
-    assert kept.at(99)[1].tolist() == W.tolist()
+    assert kept.at_or_before(0)[1].dtype == np.float32
+    assert kept.at_or_before(99)[1].tolist() == W.tolist()
     assert MAX_SNAPSHOT_BYTES == 64 * 2**20
 
 
@@ -44,7 +44,7 @@ def test_snapshots_before_the_first_step_are_empty():
     kept = Snapshots()
     assert kept.indices == []
     with pytest.raises(IndexError, match="no weights are stored at or before step 0"):
-        kept.at(0)
+        kept.at_or_before(0)
 
 
 def test_weights_larger_than_the_limit_keep_first_and_last():

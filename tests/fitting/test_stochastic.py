@@ -31,7 +31,7 @@ def make(family="lr", params=None, rows=60, weights="whole", **more):
 
 
 def naive_parts(objective):
-    """The places of each row, from the plain path, and the owners of each place."""
+    """The places of each row, from the plain path, and the weight indices of each place."""
     cover, rows = objective._cover, objective.rows
     blocks, outside = cover.blocks, 2 * cover.index.space.n_tuples
     last = len(objective.scale) - 1
@@ -43,15 +43,17 @@ def naive_parts(objective):
             links = blocks.links[blocks.first_link[b] : blocks.first_link[b + 1]].reshape(joint, -1)
             found += (links[rows.keys[b, i]] - outside).tolist()
         places.append([c for c in found if c >= 0] + [last])
-    owner = objective.parameterisation.owner
-    owner = np.arange(objective.scale.size).reshape(objective.scale.shape) if owner is None else owner
-    return places, owner
+    weight_index = objective.parameterisation.weight_index
+    weight_index = (
+        np.arange(objective.scale.size).reshape(objective.scale.shape) if weight_index is None else weight_index
+    )
+    return places, weight_index
 
 
-def naive_pull(objective, places, owner, order):
+def naive_pull(objective, places, weight_index, order):
     looked = np.zeros(objective.center.size)
     for row in order:
-        looked[np.unique(owner[places[row]])] += 1
+        looked[np.unique(weight_index[places[row]])] += 1
     return objective.ridge.ravel() / np.maximum(1, looked), looked
 
 
@@ -61,7 +63,7 @@ def naive_pull(objective, places, owner, order):
 def test_sgd_and_adagrad_match_naive_implementation(family, params, alpha, loss):
     objective, w0 = make(family, params, alpha=alpha, objective=loss)
     single = objective.single_rows()
-    places, owner = naive_parts(objective)
+    places, weight_index = naive_parts(objective)
     assert [len(p) for p in places] == [4] * len(places) or params.get("missing")
     order = np.random.default_rng(0).permutation(single.visit_order)[:80]
     weights, center = single.weights, objective.center.ravel()
@@ -71,12 +73,12 @@ def test_sgd_and_adagrad_match_naive_implementation(family, params, alpha, loss)
     w, clock = start.copy(), np.zeros(2)
     single.sgd(order[:50], w, center, ridge, 0.3, 0.01, clock)
     single.sgd(order[50:], w, center, ridge, 0.3, 0.01, clock)
-    of_rows = (order, places, single.y, weights, objective.scale, owner)
+    of_rows = (order, places, single.y, weights, objective.scale, weight_index)
     expected = naive_sgd(*of_rows, start, center, ridge, 0.3, 0.01, loss)
     np.testing.assert_allclose(w, expected, rtol=1e-10, atol=1e-12)
     assert clock[0] == 80
 
-    ridge, looked = naive_pull(objective, places, owner, single.visit_order)
+    ridge, looked = naive_pull(objective, places, weight_index, single.visit_order)
     np.testing.assert_array_equal(single.visits(single.visit_order, len(w)), looked)
     w, squares = start.copy(), np.zeros(len(start))
     single.adagrad(order[:50], w, center, ridge, 0.3, squares)

@@ -151,9 +151,9 @@ def test_steps_are_those_of_naive_adagrad(cells, alpha):
         ]
         places.append([*cells_of, len(seen)])
     visits = np.append(tables.counts.sum(axis=1), len(y))[:, None] * np.ones(CLASSES)
-    owner = np.arange(own.scale.size).reshape(own.scale.shape)
+    weight_index = np.arange(own.scale.size).reshape(own.scale.shape)
     want, _ = naive_adagrad(
-        order, places, y, np.ones(len(y)), own.scale, owner, w0.ravel(), own.center.ravel(),
+        order, places, y, np.ones(len(y)), own.scale, weight_index, w0.ravel(), own.center.ravel(),
         (2 * alpha / visits).ravel(), 0.05,
     )  # fmt: skip
     np.testing.assert_allclose(own.weights_in(table), want.reshape(w0.shape), rtol=1e-4, atol=1e-5)

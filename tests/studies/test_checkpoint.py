@@ -38,7 +38,7 @@ def test_a_store_that_refuses_a_cell_ends_keeping_and_not_computing(store, monke
     monkeypatch.setattr(store, "save_task", refused)
     with caplog.at_level(logging.WARNING):
         study.run()
-    assert (study.phase, study.progress.done) == ("done", 12)
+    assert (study.phase, study.progress.n_done) == ("done", 12)
     assert "not kept" in study.problem
     assert "no space left" in caplog.text
     assert len(caplog.records) == 1, "said once"
@@ -61,7 +61,7 @@ def test_a_study_goes_on_beside_a_store_that_takes_nothing(store, tmp_path, reas
         other.execute("BEGIN IMMEDIATE")
     study = small(keep=store).run()
     other.close()
-    assert (study.phase, study.error, study.progress.done) == ("done", None, 12)
+    assert (study.phase, study.error, study.progress.n_done) == ("done", None, 12)
     assert reason in study.problem
     assert str(tmp_path) not in study.problem
 
@@ -102,7 +102,7 @@ def test_a_key_knows_the_memory_of_a_fit_and_the_format_of_its_numbers(monkeypat
     assert not set(before) & set(keys())
 
 
-def test_the_memory_of_a_fit_does_not_follow_what_is_free(monkeypatch):
+def test_memory_of_a_fit_does_not_depend_on_free_memory(monkeypatch):
     from alrviz import memory
 
     before = small().max_memory

@@ -9,7 +9,7 @@ from alrviz.data.encode import Encoder
 from alrviz.models.density import DensityFeatures
 from alrviz.models.density_model import DensityModel
 from alrviz.studies.density.density_film import CURVE_POINTS, MAX_LEVELS, RUG_ROWS, bandwidth_path, density_frame_of
-from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, DensityFrame, path_frame, scene_frame
+from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, DensityFrame, density_table, path_frame
 
 
 @pytest.fixture(scope="module")
@@ -95,12 +95,12 @@ def test_frames_are_tidy():
     x = np.array([0.0, 1.0])
     numeric = ColumnRatio("u", np.array([1.0, -1.0]), 2.0, x=x, bandwidth=0.5, silverman=1.0)
     levels = ColumnRatio("c", np.array([[1.0, 2.0, 3.0]]), np.array([1.0, 0.5, 0.0]), levels=("a",))
-    two = scene_frame(DensityFrame((numeric,), ("no", "yes")))
+    two = density_table(DensityFrame((numeric,), ("no", "yes")))
     assert two[["column", "x", "class", "phi", "w", "w phi", "h"]].values.tolist() == [
         ["u", 0.0, "yes", 1.0, 2.0, 2.0, 0.5],
         ["u", 1.0, "yes", -1.0, 2.0, -2.0, 0.5],
     ]
-    three = scene_frame(DensityFrame((levels,), ("p", "q", "r")))
+    three = density_table(DensityFrame((levels,), ("p", "q", "r")))
     assert three[["level", "class", "w phi"]].values.tolist() == [["a", "p", 1.0], ["a", "q", 1.0], ["a", "r", 0.0]]
     steps = np.arange(2)
     path = BandwidthPath(steps, ("u",), np.array([[1.0], [0.5]]), {"training": np.array([0.7, 0.6])}, steps > 0)
@@ -132,7 +132,7 @@ def test_of_ninety_thousand_levels_a_scene_has_the_most_frequent():
     assert column.left_out == rows - MAX_LEVELS
     (again,) = density_frame_of(model, encoded, labels, previous=scene).columns
     assert again.levels == column.levels
-    frame = scene_frame(scene)
+    frame = density_table(scene)
     assert frame["level"].tolist() == list(labels[0]), "a file has all of them"
     assert frame["phi"].to_numpy()[column.shown] == pytest.approx(column.phi)
-    assert scene_frame(density_frame_of(model, encoded, labels, previous=scene)).equals(frame)
+    assert density_table(density_frame_of(model, encoded, labels, previous=scene)).equals(frame)

@@ -16,7 +16,7 @@ import alrviz
 from alrviz.errors import TableError
 from alrviz.studies.core.compute_task import compute
 from alrviz.studies.core.table_transfer import SentTable
-from alrviz.studies.protocols.evaluate import evaluation_of, of_predictions, out_of_fold
+from alrviz.studies.protocols.evaluate import evaluate_predictions, evaluation_of, out_of_fold
 from alrviz.studies.statistics.evaluation import wilson
 from alrviz.studies.statistics.measures import auc_error
 from alrviz.studies.statistics.row_groups import OTHER
@@ -70,7 +70,7 @@ def test_matched_thresholds_by_hand(small):
     assert np.isnan(small.at(1.0).ppv), "nothing is predicted so"
 
 
-def test_costs_say_what_is_predicted(small):
+def test_costs_decide_the_predicted_class(small):
     """A missed row that costs four false alarms is the threshold 1/5; of three classes by hand."""
     costs = [[0, 1], [4, 0]]
     cheap = small.decided(costs=costs)
@@ -288,7 +288,7 @@ def test_a_model_its_file_and_a_forest_are_evaluated(tmp_path):
     assert theirs.error == pytest.approx(1 - forest.score(codes, labels == "positive"))
     assert alrviz.evaluate(model, data).summary()["rows"] == 958
     with pytest.raises(TableError, match="no column 'kind'"):
-        of_predictions(alrviz.predict_table(model, rest, keep="all"), (), "kind")
+        evaluate_predictions(alrviz.predict_table(model, rest, keep="all"), (), "kind")
     with pytest.raises(TableError, match="a class for each row"):
         alrviz.evaluate(model, rest, labels[:5])
 
@@ -302,7 +302,7 @@ def test_a_run_is_judged_on_the_rows_that_it_held_out():
     run = alrviz.Run(alrviz.load_demo("tic-tac-toe"), alrviz.Recipe("alr", order=1))
     steps = list(run.steps())
     found = alrviz.evaluate(run)
-    assert found.what == "test rows of tic-tac-toe"
+    assert found.rows_text == "test rows of tic-tac-toe"
     assert found.summary().log_loss == pytest.approx(steps[-1].extra["heldout_log_loss"])
     assert found.error == pytest.approx(steps[-1].extra["heldout_error"])
 
@@ -316,7 +316,7 @@ def test_rows_left_out_in_turn_are_judged_as_the_study_did():
     assert len(found.y) == study.dataset.n_rows
     sizes = [row["test_rows"] for row in rows]
     assert found.summary().log_loss == pytest.approx(np.average([row["log_loss"] for row in rows], weights=sizes))
-    assert found.what == "left-out rows of monks-1 (3 folds)"
+    assert found.rows_text == "left-out rows of monks-1 (3 folds)"
 
 
 def test_wilsons_interval_holds_at_the_ends():
@@ -349,7 +349,7 @@ def test_a_run_over_batches_is_judged_on_some_of_its_held_out_rows(tmp_path, mon
     unheld = alrviz.Run(run.dataset, alrviz.Recipe("anje", order=1, holdout=0.0))
     unheld.start()
     unheld.join()
-    assert alrviz.evaluate(unheld).what.startswith("training rows")
+    assert alrviz.evaluate(unheld).rows_text.startswith("training rows")
 
 
 def test_unevaluable_input_raises_with_the_reason():

@@ -139,7 +139,7 @@ def test_different_objectives_with_a_tie_and_with_a_difference():
     assert "no test rows" in verdict(bare).headline
 
 
-def test_perfect_fit_says_that_there_is_no_best_model():
+def test_perfect_fit_has_no_best_model_in_its_verdict():
     values = 0.5 ** np.arange(20)
     racers = [
         lane("lr", values, "separated", lead=1.0, heldout_loss=0.3),
@@ -181,8 +181,8 @@ def test_milestones_are_absolute_when_the_objective_falls_to_zero():
     values = 0.5 ** np.arange(20)
     marks = milestones([lane("lr", values, lead=np.minimum(1.0, 0.1 * np.arange(20)))])
     assert marks.to_zero
-    assert (marks.at("lr", 0), marks.at("lr", 1)) == (7, 14)
-    assert marks.at("lr", 0, "seconds") == 3.5
+    assert (marks.count_at("lr", 0), marks.count_at("lr", 1)) == (7, 14)
+    assert marks.count_at("lr", 0, "seconds") == 3.5
     penalised = milestones([lane("lr", values, lead=1.0, alpha=0.1)])
     assert not penalised.to_zero
     assert penalised.goal_texts[0] == "within 1 % of the lowest penalised training loss"
@@ -201,7 +201,7 @@ def test_diverged_failed_stopped_racing_waiting():
     stopped = verdict([lane("lr", np.full(11, 0.5), "stopped"), good])
     assert stopped.headline == "Stopped by you after 26 iterations; alr leads."
     assert stopped.detail.startswith("lr 10 iterations, alr 26. ")
-    theirs = verdict([lane("lr", np.full(11, 0.5), "stopped"), good], by="the server")
+    theirs = verdict([lane("lr", np.full(11, 0.5), "stopped"), good], stopped_by="the server")
     assert theirs.headline == stopped.headline.replace("by you", "by the server")
     assert verdict([lane("lr", np.full(11, 0.5), None), good]).code == "racing"
     assert verdict([]).code == "waiting"
@@ -261,7 +261,7 @@ def faster(ends, heldout=(None, None)):
     )
 
 
-def test_a_faster_racer_that_ends_worse_on_held_out_rows_is_told_so_at_once():
+def test_verdict_names_a_faster_racer_that_is_worse_on_test_rows():
     told = faster((1.374, 1.498))
     assert (told.code, told.winner) == ("faster", "alr")
     assert "test loss is worse" in told.headline
@@ -340,7 +340,7 @@ def test_headlines_of_models_with_long_names_are_short(names, paths, outcomes):
             lane(name, path, outcomes, objective=objective, heldout_loss=np.linspace(1, 2 + len(name), len(path)))
             for name, path, objective in zip(names, paths, objectives, strict=False)
         ]
-        assert verdict(racers, by="the server").detail
+        assert verdict(racers, stopped_by="the server").detail
 
 
 def test_one_racer_alone():

@@ -72,7 +72,7 @@ def test_a_picture_that_takes_long_rests_and_then_shows_what_came_meanwhile(monk
     monkeypatch.setattr(study_view, "REST_PER_DRAW_SECOND", 1e6)
     view = alrviz.BiasVarianceView(study())
     view.press_run()
-    until(view, lambda: view.study.progress.done == 9)
+    until(view, lambda: view.study.progress.n_done == 9)
     for _ in range(10):
         view.pump()
     assert " = <b>" not in view._grid.object
@@ -93,13 +93,13 @@ def test_a_picture_that_takes_long_rests_and_then_shows_what_came_meanwhile(monk
 def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(slow):
     view = alrviz.BiasVarianceView(study())
     view.press_run()
-    until(view, lambda: view.study.progress.done >= 3)
+    until(view, lambda: view.study.progress.n_done >= 3)
     view.press_stop()
-    done, grid = view.study.progress.done, view._grid.object
+    done, grid = view.study.progress.n_done, view._grid.object
     assert view.bar.run.label == "Resume"
     time.sleep(0.3)
     view.pump()
-    assert view.study.progress.done == done
+    assert view.study.progress.n_done == done
     assert view._grid.object == grid
     view.press_run()
     until(view, lambda: view.study.phase == "done")

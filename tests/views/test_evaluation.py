@@ -14,7 +14,7 @@ from alrviz.studies.protocols.evaluate import evaluation_of
 def found():
     data = alrviz.load_demo("tic-tac-toe")
     model = alrviz.NaiveBayesClassifier().fit(data.X[::2], data.y[::2])
-    return alrviz.evaluate(model, data.X[1::2], data.y[1::2], what="test rows")
+    return alrviz.evaluate(model, data.X[1::2], data.y[1::2], rows_text="test rows")
 
 
 def read(text):

@@ -70,11 +70,11 @@ def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(monkeypatch):
     slowed(monkeypatch, 0.1)
     view = alrviz.PathView(study())
     view.press_run()
-    until(view, lambda: view.study.progress.done >= 1)
+    until(view, lambda: view.study.progress.n_done >= 1)
     view.press_stop()
-    known = view.study.progress.done
+    known = view.study.progress.n_done
     view.pump()
-    assert (view.study.progress.done, view.bar.run.label) == (known, "Resume")
+    assert (view.study.progress.n_done, view.bar.run.label) == (known, "Resume")
     assert not view.follower.busy
     view.press_run()
     until(view, lambda: view.study.phase == "done")

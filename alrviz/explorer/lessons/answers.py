@@ -99,7 +99,9 @@ class Measure:
         return "number" in self.kinds
 
     def takes(self, n_arguments: int) -> bool:
-        """Whether it takes so many arguments."""
+        """Return whether the measure can be called with so many arguments: at least those not marked "where needed", at
+        most `max_args`, or all.
+        """
         names = self.arguments.split(", ")
         n_optional = sum(name.endswith("where needed") for name in names)
         return len(names) - n_optional <= n_arguments <= (self.max_args or len(names))
@@ -150,7 +152,7 @@ def _race_tables(race: Any) -> list[pd.DataFrame]:
     for same_objective in by_objective(summaries).values():
         race_milestones = milestones(same_objective)
         for summary in same_objective:
-            milestone_iterations[summary.name] = [race_milestones.at(summary.name, goal) for goal in (0, 1)]
+            milestone_iterations[summary.name] = [race_milestones.count_at(summary.name, goal) for goal in (0, 1)]
     racer_rows, step_frames = [], []
     for racer, summary in zip(reader.racers, summaries, strict=True):
         columns_of_racer = {name: np.asarray(values) for name, values in racer.columns.items() if name != "kind"}

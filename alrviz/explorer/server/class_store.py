@@ -165,7 +165,7 @@ def restore(classes: Classes, open_store: Callable[[], Store]) -> None:
             lock.acquire()
         except Timeout:
             continue
-        if time.time() - stored_run.changed > IDLE_CLASS_SECONDS or classes.has_class(owner):
+        if time.time() - stored_run.changed > IDLE_CLASS_SECONDS or classes.owner_has_class(owner):
             store.end(stored_run.id, INTERRUPTED)
             _release(lock)
             continue

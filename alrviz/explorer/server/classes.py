@@ -378,10 +378,10 @@ class Classes:
             classroom.owner = owner
         return classroom
 
-    def has_class(self, key: str) -> bool:
+    def owner_has_class(self, owner_key: str) -> bool:
         """Return whether a teacher has a class, given the key of an owner in the run store."""
         return any(
-            key in (classroom.owner, owner_digest(classroom.owner)) for classroom in list(self._classes.values())
+            owner_key in (classroom.owner, owner_digest(classroom.owner)) for classroom in list(self._classes.values())
         )
 
     def find(self, secret: str) -> Classroom | None:

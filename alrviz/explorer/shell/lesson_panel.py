@@ -183,11 +183,15 @@ class LessonPanel(JSComponent):
             questions += [] if earlier_step.ask is None else [earlier_step.ask]
         return questions
 
-    def _draw_answer(self, is_shown: bool) -> bool:
-        """Draw the answer on the page's picture if it shows the outcome; return whether the answer is drawn."""
+    def _draw_answer(self, is_result_shown: bool) -> bool:
+        """Draw the visitor's answer on the page's picture, or remove it if not `is_result_shown`; return whether it is
+        drawn.
+
+        is_result_shown: whether the page shows the result that the outcome was computed from.
+        """
         page, question = self._page(), self.step.ask
         axes = None if page is None else page.axes()
-        answer = None if question is None or self.outcome is None or not is_shown else self.answer_of(question)
+        answer = None if question is None or self.outcome is None or not is_result_shown else self.answer_of(question)
         if axes is None:
             return False
         prediction = on_picture(question, answer, axes) if question is not None and answer is not None else None

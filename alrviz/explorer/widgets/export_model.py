@@ -281,13 +281,13 @@ class ExportModel:
 
     def _offer_file(self, rows: str, predictions: pd.DataFrame, model: FittedModel) -> None:
         """Offer to evaluate the predictions if the file has the class too. rows: a name of the rows, for texts."""
-        from alrviz.studies.protocols.evaluate import of_predictions
+        from alrviz.studies.protocols.evaluate import evaluate_predictions
 
         target = model.dataset.target
         if target in predictions.columns[: list(predictions.columns).index("prediction")]:
             origin = {"data": rows, "trained on": model.dataset.name}
             evaluable = EvaluableModel(
-                lambda stop, tell: of_predictions(predictions, (), target, what=rows), origin, model.recipes
+                lambda stop, tell: evaluate_predictions(predictions, (), target, rows_text=rows), origin, model.recipes
             )
             self.evaluation.show(f"{short_names(model.recipes)[0]} on {rows}", evaluable)
 

@@ -92,10 +92,10 @@ def over_all_rows(stream: Stream, of_sample: RecipeEstimate) -> RecipeEstimate:
     n_tuples = sum(max_kept(keep if size > 1 else 1.0, comb(n_columns, size)) for size in sizes)
     seconds = stream.n_rows * n_tuples * max(2, stream.sample.n_classes) / VISITS_PER_SECOND
     chunks_cost = Cost(bytes=4 * CHUNK * (2 * n_columns + 12))  # one being fitted, one read ahead
-    estimate = of_sample.estimate
-    assert estimate is not None
+    sample_estimate = of_sample.estimate
+    assert sample_estimate is not None
     return replace(
-        of_sample, estimate=replace(estimate, cost=estimate.cost.alongside(chunks_cost)),
+        of_sample, estimate=replace(sample_estimate, cost=sample_estimate.cost.alongside(chunks_cost)),
         one_pass=replace(of_sample.one_pass, seconds=seconds, passes=1),
     )  # fmt: skip
 
@@ -115,7 +115,7 @@ def passes_text(runs: Sequence[Run | RecordedRun]) -> str:
 
 
 def cost_html(estimates: Sequence[RecipeEstimate]) -> str:
-    """Return the cost line, or the first refused racer and the reason."""
+    """Return a line of HTML on what a race costs, or which model was refused first and why."""
     if refusals := [racer for racer in estimates if racer.refusal]:
         name, reason = refusals[0].name, refusals[0].refusal
         return f"<span class='bad'><b>Refused</b> ({safe(name, 60)}): {safe(reason, 400)}</span>"

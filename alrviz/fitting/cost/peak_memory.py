@@ -19,7 +19,7 @@ from alrviz.passes.aligned_buffers import class_widths
 # of two points, direction and its products, log theta, counts; then those without a step.
 _STEP_VECTORS = 14
 _START_VECTORS = 9
-# With shared weights: vectors as long as phi (scale, owner, log theta, counts, phi, its slope), and as long as w.
+# With shared weights: vectors as long as phi (scale, index, log theta, counts, phi, its slope), and as long as w.
 _SHARED_PHI_VECTORS, _SHARED_W_VECTORS = 8, 10
 # Joint values of a block from which its keys count as 32 bits wide: 2^16 less the error of an estimate.
 _MIN_WIDE_VALUES = 50_000

@@ -195,7 +195,11 @@ class DensityObjective(FitObjective):
         features: VoteFeatures,
         validation_features: VoteFeatures | None,
     ) -> DensityPoint:
-        """Return the point with these weights and features."""
+        """Return the outer point: the weights of `inner`, a point of `weights_objective`, and the log bandwidths of
+        `features`, with the validation loss and, if bandwidths are fitted, their slopes.
+
+        validation_features: None without validation rows.
+        """
         e, sums, residual = self.outer_value(inner, validation_features)
         slopes = np.zeros(len(features.log_h))
         if self.fits_bandwidths:
@@ -290,7 +294,9 @@ class DensityObjective(FitObjective):
         return DensityModel(self.features, w, log_h)
 
     def report(self, point: DensityPoint) -> dict[str, float]:
-        """Return additional values of a step: the bandwidths "h_j" by column, and the validation rows' log loss."""
+        """Return further values of a step: "h_j", the bandwidth of numeric column j; and, if there are validation rows,
+        "validation_log_loss" and "validation_error", the share of wrong classes.
+        """
         values = {f"h_{j}": h for j, h in zip(self.columns, np.exp(point.features.log_h).tolist(), strict=True)}
         if point.validation is not None:
             values["validation_log_loss"] = point.validation.nll / self.e_weight

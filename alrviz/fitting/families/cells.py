@@ -120,7 +120,7 @@ class CellFamily(Family):
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
         """Compile the passes of a fit of `recipe` to n_classes classes; return the seconds it took.
 
-        has_wide_codes: for keys of 32 bits, else of 16.
+        wide: whether keys have 32 bits; else they have 16.
         """
         return warm_fit(recipe, n_classes, wide)
 
@@ -339,7 +339,7 @@ class WeightedFamily(CellFamily):
 
 
 class LR(WeightedFamily):
-    """LR^n: logistic regression on cells."""
+    """LR^n: logistic regression with a weight for each class and each cell, a combination of values of n columns."""
 
     name = words = "lr"
     learns_rows = "ones"

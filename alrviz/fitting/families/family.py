@@ -219,7 +219,7 @@ class Family:
     def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
         """Compile the kernels of a fit of `recipe` to n_classes classes; return the seconds, 0.0 if they were compiled.
 
-        has_wide_codes: for codes and keys of 32 bits, else of 16.
+        wide: whether codes and keys have 32 bits; else they have 16.
         """
         return 0.0
 

@@ -69,7 +69,7 @@ class LeaveOneTupleOut:
 
     def __init__(
         self, tables: Tables, validation: CodedRows, params: Mapping[str, Any], seed: int, n_jobs: int,
-        stop: StopToken = NEVER, allowed: int | None = None,
+        stop: StopToken = NEVER, max_bytes: int | None = None,
     ):  # fmt: skip
         self._seed, self._n_jobs, self._stop = seed, n_jobs, stop
         self._classes, self._tuples = tables.n_classes, tables.space.n_tuples
@@ -88,16 +88,16 @@ class LeaveOneTupleOut:
             np.uint32, order="C"
         )
         self._start = self._table(tables, params, used_rows)
-        if allowed is not None:
+        if max_bytes is not None:
             # AdaGrad's table; keys without a tuple, and in another order
             model_bytes = self._start.nbytes + 2 * self._keys.nbytes
-            if model_bytes > allowed:
+            if model_bytes > max_bytes:
                 raise MemoryLimitError(
                     f"selection='cv' fits a model without each of {self._tuples:,} tuples, of about "
-                    f"{model_bytes / 2**20:,.0f} MiB; {allowed / 2**20:,.0f} MiB may be used: choose selection='mi', "
-                    "'mi-mm' or 'gain', fewer tuples, or allow more", model_bytes, allowed,
+                    f"{model_bytes / 2**20:,.0f} MiB; {max_bytes / 2**20:,.0f} MiB may be used: choose selection='mi', "
+                    "'mi-mm' or 'gain', fewer tuples, or allow more", model_bytes, max_bytes,
                 )  # fmt: skip
-            self._n_jobs = min(n_jobs, allowed // model_bytes)
+            self._n_jobs = min(n_jobs, max_bytes // model_bytes)
 
     def losses(self, report: Callable[[str], None]) -> Floats:
         """Return the score (T,) of each tuple; `report` is called with what is being done."""

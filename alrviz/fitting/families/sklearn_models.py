@@ -125,7 +125,7 @@ class Boosting(SklearnFamily):
 
 
 class SVM(SklearnFamily):
-    """Support vector machine, its scores made probabilities."""
+    """Support vector machine; a sigmoid fitted to validation rows turns its scores into probabilities."""
 
     name = "svm"
     words = "SVM"

@@ -1,10 +1,10 @@
 """The penalised loss of a linear family.
 
-    F(w) = loss(phi) + sum alpha q (w - center)^2,              phi = scale * w[owner]
+    F(w) = loss(phi) + sum alpha q (w - center)^2,              phi = scale * w[weight_index]
     alpha is one number, or one per order; for the intercepts the smallest
-    q = 1 (penalty on w) or the sum of scale^2 over the owner's places (penalty on phi; of steps the mean)
+    q = 1 (penalty on w) or the sum of scale^2 over the weight's places (penalty on phi; of steps the mean)
     dloss/dphi[c, k] = sum over rows in cell c of the residual (p_k - 1[k = y] for nll: see kernels/scores.py)
-    dF/dw = sum over the owner's places of scale * dloss/dphi + 2 alpha q (w - center)
+    dF/dw = sum over the weight's places of scale * dloss/dphi + 2 alpha q (w - center)
 
 Shapes: phi is (S + 1, C): one row per seen cell, the last one for the intercepts; w, its gradient and every direction
 too, unless weights are shared (see models/parameterisation.py).
@@ -236,7 +236,12 @@ class LinearObjective(CellWeights, ScoredObjective):
         """Return the training rows for solvers that visit them one by one."""
         parameterisation, cover = self.parameterisation, self._cover
         return SingleRows(
-            self.rows, cover.blocks, len(self._unseen_cells), parameterisation.scale, parameterisation.owner, self.loss
+            self.rows,
+            cover.blocks,
+            len(self._unseen_cells),
+            parameterisation.scale,
+            parameterisation.weight_index,
+            self.loss,
         )
 
     def _expand(self, w: Floats, rows: Rows, change: bool) -> tuple[Floats, Floats]:

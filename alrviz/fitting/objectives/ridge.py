@@ -48,7 +48,7 @@ class FitObjective(ABC):
         alpha: strength of the penalty, one for all weights or one for each.
         bounds: of every weight; None without bounds.
         loss: the loss of a row.
-        scale: of phi = scale * w[owner]; None if weights have no such units.
+        scale: of phi = scale * w[weight_index]; None if weights have no such units.
         monitored_name: what `monitored_value` returns, in words.
     """
 
@@ -92,7 +92,7 @@ class FitObjective(ABC):
         return float(np.abs(point.gradient).max(initial=0.0)) / self.total
 
     def release(self, point: Any) -> None:  # noqa: B027 - most objectives have none to free
-        """Free the buffers of a fit that has ended at `point`, or before it had one."""
+        """Free the objective's buffers after a fit. point: where it ended; None before its first point."""
 
 
 class Objective(FitObjective):
@@ -153,7 +153,7 @@ class Objective(FitObjective):
         """Return the diagonal of the Hessian of F, shaped as w."""
 
     def release(self, point: Point | None) -> None:
-        """Free the buffers of a fit that has ended at `point`, or before it had one."""
+        """Free the objective's buffers after a fit. point: where it ended; None before its first point."""
         self.buffers.close()
 
     def metric(self, point: Point) -> Floats | None:
@@ -252,7 +252,7 @@ class Line(ABC):
         self.value, self.slope = start.objective, dot(start.gradient, direction)
         self._penalty_derivatives = objective.penalty_line_derivatives(start.w, direction)
 
-    def at(self, t: float) -> tuple[float, float, float]:
+    def derivatives_at(self, t: float) -> tuple[float, float, float]:
         """Return F at step length t, and its first two derivatives by t."""
         loss, slope, curvature = self.loss_at(t)
         penalty_slope, penalty_curvature = self._penalty_derivatives

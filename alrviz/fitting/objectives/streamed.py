@@ -254,7 +254,7 @@ class StreamLine(Line):
             return self._ready[1]
         point = self.objective.value_grad(self.start.w + t * self.direction)
         if not point.objective <= self.value:
-            best_length = min(self._known_losses, key=lambda length: self.at(length)[0])
+            best_length = min(self._known_losses, key=lambda length: self.derivatives_at(length)[0])
             if best_length not in (t, 0.0):
                 return self.objective.value_grad(self.start.w + best_length * self.direction)
         return point

@@ -80,7 +80,7 @@ class RunAttributes:
 
     @property
     def encoder(self) -> Any:
-        """The encoder fitted on the training rows, once prepared."""
+        """The encoder fitted on the training rows; None until the rows are prepared."""
         rows = self.coded or self._prepared
         return rows.encoder if rows else None
 
@@ -129,7 +129,7 @@ class RunAttributes:
 
     def model_at(self, index: int) -> "tuple[int, LinearModel | DensityModel | NetworkModel]":
         """Return the stored step at or before `index`, and the model there, with weights in single precision."""
-        stored_index, w = self._snapshots.at(index)
+        stored_index, w = self._snapshots.at_or_before(index)
         assert self._fit is not None
         return stored_index, self._fit.objective.model(w.astype(np.float64))
 

@@ -41,7 +41,7 @@ class Snapshots:
             last_index = {self._last[0]} if self._last else set()
             return sorted(self._snapshots.keys() | last_index)
 
-    def at(self, index: int) -> tuple[int, NDArray[np.float32]]:
+    def at_or_before(self, index: int) -> tuple[int, NDArray[np.float32]]:
         """Return the stored step at or before `index`, and its weights, shaped as they were.
 
         Raises:

@@ -31,18 +31,22 @@ MAX_STEP_GROWTH = 10.0
 ROUNDING_TOL = 1e-12
 
 
-class Searchable(Protocol):
-    """A line: value and slope at 0, and derivatives elsewhere."""
+class LineFunction(Protocol):
+    """The objective along a line: value and slope at 0, and derivatives at any step."""
 
     value: float
     slope: float
 
-    def at(self, t: float) -> tuple[float, float, float]:
+    def derivatives_at(self, t: float) -> tuple[float, float, float]:
         """Return value, slope and curvature at t."""
 
 
 def exact_step(
-    line: Searchable, guess: float | None, convex: bool = True, untried: bool = False, slope_ratio: float | None = None
+    line: LineFunction,
+    guess: float | None,
+    convex: bool = True,
+    untried: bool = False,
+    slope_ratio: float | None = None,
 ) -> tuple[float, int]:
     """Return the step t > 0 at which the slope is at most `slope_ratio` of that at 0, and the number of trials.
 
@@ -54,13 +58,13 @@ def exact_step(
     max_slope = (SLOPE_RATIO if slope_ratio is None else slope_ratio) * abs(line.slope)
     previous = (0.0, line.slope)
     if t is None:
-        _, slope, curvature = line.at(0.0)
+        _, slope, curvature = line.derivatives_at(0.0)
         trials += 1
         t = -slope / curvature if curvature > 0.0 and slope < 0.0 else -line.value / line.slope or 1.0
     required_slope = 0.0 if convex else SUFFICIENT_DECREASE * line.slope
     ceiling = line.value + ROUNDING_TOL * abs(line.value)
     while trials < MAX_TRIALS:
-        value, slope, curvature = line.at(t)
+        value, slope, curvature = line.derivatives_at(t)
         trials += 1
         if not math.isfinite(value) or not math.isfinite(slope):
             high, t = t, 0.5 * (low + t)

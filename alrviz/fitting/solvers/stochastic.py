@@ -120,7 +120,9 @@ class Stochastic(Solver):
         return replace(state, point=objective.value_grad(state.carry.mean.reshape(state.point.w.shape)))
 
     def _plan(self, objective: LinearObjective) -> StochasticPlan:
-        """Return the rows in the order of visits, the penalty of each visit, and a sample for trials."""
+        """Return what stays constant during the fit: the single rows and their order, the penalty's center and slope,
+        the share of the slope that each weight gets per visit (P,), and the rows on which step lengths are tried.
+        """
         rows = objective.single_rows()
         slope = objective.ridge.ravel()
         if self.method == "sgd":

@@ -20,14 +20,14 @@ def duration_text(seconds: float) -> str:
 class Progress:
     """Progress of a study: tasks done, in all and failed, and seconds left (None while unknown)."""
 
-    done: int
+    n_done: int
     total: int
     failed: int
     seconds_left: float | None
 
     def __str__(self) -> str:
-        text = f"{self.done:,} of {self.total:,} fits" + (f", {self.failed:,} failed" if self.failed else "")
-        if self.seconds_left is None or self.done >= self.total:
+        text = f"{self.n_done:,} of {self.total:,} fits" + (f", {self.failed:,} failed" if self.failed else "")
+        if self.seconds_left is None or self.n_done >= self.total:
             return text
         return f"{text}, about {duration_text(self.seconds_left)} left"
 

@@ -99,7 +99,7 @@ class BandwidthPath:
     outer: NDArray[np.bool_]
 
 
-def scene_frame(scene: DensityFrame) -> pd.DataFrame:
+def density_table(scene: DensityFrame) -> pd.DataFrame:
     """Return a scene as a tidy frame with all levels: column, x or level, class of phi, phi, w, w phi, h."""
     frames = []
     for ratio in (column_ratio.whole or column_ratio for column_ratio in scene.columns):

@@ -325,7 +325,7 @@ class Interactions(NamedEffects):
             RecipeError: if there is no such class. TableError: if there is no such row, or an unknown level.
         """
         labels = {name: self.labels(j) for j, name in enumerate(self.columns)}
-        explain = partial(RowExplanation.of_codes, self.pure, labels, self.classes.tolist())
+        explain = partial(RowExplanation.from_codes, self.pure, labels, self.classes.tolist())
         if changes and (label is None or other_label is None):
             unchanged = explain(row_codes(x, None, self.encoder, self.encoded), label, other_label)
             label, other_label = unchanged.label, unchanged.other_label

@@ -69,13 +69,13 @@ class RowExplanation:
         if column not in self._labels:
             raise RecipeError(f"no column {column!r} in the model{nearest(column, self._labels)}")
         labels = self._labels[column][:-1]
-        codes = np.repeat(self.codes, len(labels), axis=1)
-        codes[list(self._labels).index(column)] = np.arange(len(labels))
-        p = np.exp(log_softmax(self._pure.scores(codes)))
+        codes_by_level = np.repeat(self.codes, len(labels), axis=1)
+        codes_by_level[list(self._labels).index(column)] = np.arange(len(labels))
+        p = np.exp(log_softmax(self._pure.scores(codes_by_level)))
         return pd.DataFrame(p, pd.Index(labels, name=column), self.probabilities.index)
 
     @classmethod
-    def of_codes(
+    def from_codes(
         cls, pure: Effects, labels: dict[str, list[str]], classes: list[Any], codes: NDArray[np.unsignedinteger],
         label: Any = None, other_label: Any = None,
     ) -> "RowExplanation":  # fmt: skip

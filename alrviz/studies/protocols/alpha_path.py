@@ -82,7 +82,7 @@ def alpha_path(
         raise RecipeError(f"alphas={list(alphas)}, holdout={holdout}, repeats={repeats} do not fit; expected alphas "
                           "above 0, a holdout between 0 and 1, and at least 1 repeat")  # fmt: skip
     for recipe in recipes:
-        if not has_path(recipe):
+        if not has_alpha_path(recipe):
             raise RecipeError(f"{recipe.label} has no penalty alpha to vary; expected recipes of lr or alr")
     repeats = 1 if dataset.splitting.times is not None else repeats
     splits = [holdout_spec(holdout, seed, repeat) for repeat in range(repeats)]
@@ -101,7 +101,7 @@ def alpha_path(
     )
 
 
-def has_path(recipe: Recipe) -> bool:
+def has_alpha_path(recipe: Recipe) -> bool:
     """Return whether the recipe has a penalty whose strength can vary."""
     return {"order", "alpha", "penalty"} <= recipe.params.keys()
 

@@ -178,7 +178,7 @@ def _band(draws: Floats) -> Floats:
     return band
 
 
-def no_bands(recipe: Recipe) -> str:
+def why_no_bands(recipe: Recipe) -> str:
     """Return why refits of a recipe would have other cells than its model; "" if they have the same."""
     params = recipe.params
     chosen_names = [name for name in ("order", "alpha", "keep") if isinstance(params.get(name), str)]
@@ -218,7 +218,7 @@ def effect_bands(
     `interactions` are the model's effects; `importance()` and `effects(...)` have the bands.
 
     Raises:
-        RecipeError: if refits of the recipe would not have the model's cells (see `no_bands`).
+        RecipeError: if refits of the recipe would not have the model's cells (see `why_no_bands`).
 
     >>> import alrviz
     >>> recipe = alrviz.Recipe("lr", order=2, alpha=0.1)
@@ -230,7 +230,7 @@ def effect_bands(
     require_dataset(dataset)
     recipe = Recipe("hlr", order=2, alpha=1.0) if recipe is None else recipe
     require_recipe(recipe)
-    if problem := no_bands(recipe):
+    if problem := why_no_bands(recipe):
         raise RecipeError(problem)
     if not isinstance(refits, int) or refits < 0 or not 0 <= holdout < 1:
         raise RecipeError(f"refits={refits!r}, holdout={holdout!r}: expected a number of refits, and a share below 1")

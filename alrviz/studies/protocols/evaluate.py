@@ -33,7 +33,9 @@ MAX_STREAM_ROWS = 500_000  # of a table read in batches; AUC sorts them for each
 UNSEEN = "(not seen in training)"
 
 
-def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None, what: str = "rows") -> Evaluation:
+def evaluate(
+    model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None, rows_text: str = "rows"
+) -> Evaluation:
     """Evaluate a fitted classifier on rows whose class is known.
 
     Args:
@@ -44,7 +46,7 @@ def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = N
             for a run.
         y: the class of each row (N,); or the name of its column in X; None for the classes of a data set.
         sample_weight: (N,) row weights; or the name of their column in a file; None for the weights of a data set.
-        what: description of the rows for sentences: "test rows".
+        rows_text: description of the rows for sentences: "test rows".
 
     Raises:
         TableError: if classes are missing or of another number than the rows, no row has a class, or a column is
@@ -81,14 +83,14 @@ def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = N
             raise TableError(f"{y!r} is a column that the model uses; expected the column of the class, {X.target!r}")
         X, y = (X.X, X.y) if y is None else (X.X.join(X.frame[[y]]), y) if isinstance(y, str) else (X.X, y)
     if isinstance(y, str):
-        return of_predictions(*predict_with_notes(model, X, keep="all"), y, sample_weight, what)
+        return evaluate_predictions(*predict_with_notes(model, X, keep="all"), y, sample_weight, rows_text)
     if y is None:
         raise TableError("the rows have no class to compare with; expected y, or the name of its column")
     with np.errstate(divide="ignore"):  # a random forest may give probability 0
         log_p = model.predict_log_proba(X) if hasattr(model, "predict_log_proba") else np.log(model.predict_proba(X))
     rows = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     rows = rows.set_axis([str(name) for name in rows.columns], axis=1)
-    return evaluation_of(log_p, model.classes_, y, rows, sample_weight, what)
+    return evaluation_of(log_p, model.classes_, y, rows, sample_weight, rows_text)
 
 
 def _without_probabilities(model: Any) -> str:
@@ -122,13 +124,13 @@ def _of_batches(run: Any) -> Evaluation:
     return Evaluation(tuple(map(str, coded.classes)), log_p, y, rows, None, f"{row_words} of {run.dataset.name}", notes)
 
 
-def of_predictions(
-    table: pd.DataFrame, notes: Sequence[str], target: str, sample_weight: Any = None, what: str = "rows"
+def evaluate_predictions(
+    table: pd.DataFrame, notes: Sequence[str], target: str, sample_weight: Any = None, rows_text: str = "rows"
 ) -> Evaluation:
     """Evaluate the table that `predict_table` returns if the column of the class is kept in it.
 
     notes: sentences on how the rows were read. target: the class column. sample_weight: (N,) row weights, or the name
-    of their column. what: the rows in words, for texts.
+    of their column. rows_text: the rows in words, for texts.
 
     Raises:
         TableError: if it is not kept, or the model has no probabilities.
@@ -149,7 +151,7 @@ def of_predictions(
     with np.errstate(divide="ignore"):
         log_p = np.log(table[probability_columns].to_numpy())
         classes = [name[2:-1] for name in probability_columns]
-        return evaluation_of(log_p, classes, table[target], rows, sample_weight, what, tuple(notes))
+        return evaluation_of(log_p, classes, table[target], rows, sample_weight, rows_text, tuple(notes))
 
 
 def evaluation_of(
@@ -158,13 +160,13 @@ def evaluation_of(
     y: Any,
     X: pd.DataFrame,
     sample_weight: Any = None,
-    what: str = "rows",
+    rows_text: str = "rows",
     notes: tuple[str, ...] = (),
 ) -> Evaluation:
     """Return the evaluation of log probabilities (N, C) of classes (C,) for labels y (N,), matched as text.
 
     Rows without a class and rows of a class that the model has not learned are left out, with a note. X: the rows'
-    columns, for groups. sample_weight: (N,), None if each row counts once. what: the rows in words, for texts.
+    columns, for groups. sample_weight: (N,), None if each row counts once. rows_text: the rows in words, for texts.
 
     Raises:
         TableError: if the numbers of labels and rows differ, or weights are invalid.
@@ -191,7 +193,7 @@ def evaluation_of(
     is_used = has_class if weight is None else has_class & (weight > 0)
     return Evaluation(
         (*names, *unlearned), log_p[is_used], codes[is_used].astype(np.intp), X.iloc[np.flatnonzero(is_used)],
-        None if weight is None else weight[is_used], what, notes,
+        None if weight is None else weight[is_used], rows_text, notes,
     )  # fmt: skip
 
 
@@ -201,7 +203,7 @@ def evaluate_split(model: Any, dataset: Dataset, splits: Splits) -> Evaluation:
     rows = splits.test if judging_part == "test" else splits.train
     weights = None if dataset.weights is None else dataset.weights[rows]
     rows_text = f"{ROW_WORDS[judging_part]} of {dataset.name}"
-    return evaluate(model, dataset.X.iloc[rows], dataset.y[rows], sample_weight=weights, what=rows_text)
+    return evaluate(model, dataset.X.iloc[rows], dataset.y[rows], sample_weight=weights, rows_text=rows_text)
 
 
 def out_of_fold(

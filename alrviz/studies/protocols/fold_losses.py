@@ -14,20 +14,21 @@ if TYPE_CHECKING:
 NOT_ENOUGH_FOLDS = "Not enough folds yet for a verdict."  # fewer than two
 
 
-def complete_losses(study: Study, by: str) -> "pd.DataFrame":
+def complete_losses(study: Study, model_column: str) -> "pd.DataFrame":
     """Return the log loss of each complete fold (rows) and model (columns); a model that always failed is left out.
 
-    by: the column that identifies a model, "order" or "racer"; models for which it is None are left out.
+    model_column: the column that identifies a model, "order" or "racer"; models for which it is None are left out.
     """
     import pandas as pd
 
     frame = study.frame()
     if "log_loss" not in frame:
         return pd.DataFrame()
-    fits = successful_fits(frame[frame[by].notna()])
-    models = {{"racer": task.racer, **study.about(task.racer)}[by] for task in study.tasks}
-    remaining_models = sorted(models - {None} - failures(study, by).keys())  # a fold is complete once all have it
-    losses = fits.pivot(index=["repeat", "fold"], columns=by, values="log_loss")
+    fits = successful_fits(frame[frame[model_column].notna()])
+    models = {{"racer": task.racer, **study.about(task.racer)}[model_column] for task in study.tasks}
+    # A fold is complete once all of them have it.
+    remaining_models = sorted(models - {None} - failures(study, model_column).keys())
+    losses = fits.pivot(index=["repeat", "fold"], columns=model_column, values="log_loss")
     losses = losses.reindex(columns=remaining_models).dropna()
     return losses if len(losses) else pd.DataFrame()
 
@@ -37,13 +38,13 @@ def successful_fits(frame: "pd.DataFrame") -> "pd.DataFrame":
     return frame[frame.outcome != "failed"] if len(frame) else frame
 
 
-def failures(study: Study, by: str) -> dict[int, str]:
+def failures(study: Study, model_column: str) -> dict[int, str]:
     """Return the models whose fits have all failed so far, each with its first error message.
 
-    by: the column that identifies a model, "order" or "racer".
+    model_column: the column that identifies a model, "order" or "racer".
     """
     frame = study.frame()
-    models = frame.groupby(by) if len(frame) else ()
+    models = frame.groupby(model_column) if len(frame) else ()
     return {int(model): fits.sentence.iloc[0] for model, fits in models if (fits.outcome == "failed").all()}
 
 

@@ -51,7 +51,7 @@ class Search:
         mi: (T,) mutual information of all tuples of n columns; None if they are too many, or not counted yet.
         gains: (T,) their predicted gains; None likewise.
         is_significant: (T,) whether a tuple gains more than by chance: chi square test with Bonferroni's correction.
-        done: whether the search is finished.
+        is_complete: whether the search is finished.
     """
 
     columns: tuple[str, ...]
@@ -62,7 +62,7 @@ class Search:
     mi: Floats | None = None
     gains: Floats | None = None
     is_significant: "NDArray[np.bool_] | None" = None
-    done: bool = False
+    is_complete: bool = False
 
     def total(self, size: int) -> int:
         """Return the number of tuples of `size` columns."""
@@ -145,7 +145,7 @@ class LiveSelection:
                     yield search
                 gains, tells = cache.gains(order)
                 search = replace(search, gains=gains, is_significant=tells)
-        yield replace(search, done=True)
+        yield replace(search, is_complete=True)
 
 
 class _ScoreCache(InMemory):

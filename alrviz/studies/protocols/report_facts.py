@@ -169,7 +169,7 @@ def report_facts(
     _fit(fitted_model, dataset, train)
     stop.check()
     tell(f"predicting {len(test):,} test rows")
-    evaluation = replace(evaluate_split(fitted_model, dataset, splits), what=ROW_WORDS["test"])
+    evaluation = replace(evaluate_split(fitted_model, dataset, splits), rows_text=ROW_WORDS["test"])
     recipe = fitted_model.to_recipe() if hasattr(fitted_model, "to_recipe") else None
     prefix = "alrviz." if type(fitted_model).__module__.startswith("alrviz") else ""
     call = f"{prefix}{' '.join(repr(fitted_model).split())}"
@@ -207,7 +207,7 @@ def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None]
         AlrvizError: if the run has no step yet, or its objective gives no probabilities.
     """
     tell("predicting the test rows")
-    evaluation = replace(evaluate(run), what=ROW_WORDS["test" if run.recipe.holdout else "train"])
+    evaluation = replace(evaluate(run), rows_text=ROW_WORDS["test" if run.recipe.holdout else "train"])
     stop.check()
     tell("computing effects")
     effects, no_effects = _effects_or_reason(lambda: interactions(run, stop=stop))
@@ -246,7 +246,7 @@ def _evaluate_reference(dataset: Dataset, splits: Splits, tell: Callable[[str], 
         model = _fit(BoostingClassifier(random_state=0, n_jobs=1), dataset, train)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnseenLevelWarning)
-            return replace(evaluate_split(model, dataset, splits), what=ROW_WORDS["test"]), ""
+            return replace(evaluate_split(model, dataset, splits), rows_text=ROW_WORDS["test"]), ""
     except (AlrvizError, MemoryError, ValueError) as error:
         return None, str(error)
 

@@ -107,7 +107,7 @@ class Milestones:
     counts_by_racer: Mapping[str, tuple[Mapping[str, float] | None, ...]]
     unit: str = "iterations"
 
-    def at(self, name: str, goal: int, unit: str = "") -> float | None:
+    def count_at(self, name: str, goal: int, unit: str = "") -> float | None:
         """Return the count at which the racer `name` reached a goal (its index); None if it did not.
 
         It is in `unit`, a key of `UNITS`, or in the milestones' own.

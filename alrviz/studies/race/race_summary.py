@@ -78,7 +78,7 @@ def _close_race(first: RacerSummary, second: RacerSummary, detail: str) -> Verdi
     if second.last - first.last <= MAX_LEVEL_RELATIVE_DIFFERENCE * abs(second.last):
         return Verdict(f"{first.name} and {second.name} are level.", f"{detail}.")
     goal_counts = milestones([first, second])
-    iterations_to_goal = [goal_counts.at(racer.name, -1) or 0.0 for racer in (first, second)]
+    iterations_to_goal = [goal_counts.count_at(racer.name, -1) or 0.0 for racer in (first, second)]
     since_text = ""
     if max(iterations_to_goal) >= MIN_FACTOR * max(min(iterations_to_goal), 1.0):
         since_text = f"; within 0.1 %: {first.name} since iteration {iterations_to_goal[0]:.0f}, " + (

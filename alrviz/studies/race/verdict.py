@@ -70,20 +70,20 @@ def objective_key(recipe: Recipe) -> Hashable:
     return recipe.definition.objective_key(recipe)
 
 
-def verdict(racers: Sequence[RacerSummary], *, by: str = "you", unit: str = "iterations") -> RaceVerdict:
+def verdict(racers: Sequence[RacerSummary], *, stopped_by: str = "you", unit: str = "iterations") -> RaceVerdict:
     """Return the verdict; racers with nothing to fit (AnJE, naive Bayes) are only compared on test rows.
 
-    by: who stopped the race, if it was stopped: "you", "the server", "its owner". unit: unit of "faster", a key of
-    `UNITS`; use the picture's axis, or sentence and picture might name two winners.
+    stopped_by: who stopped the race, if it was stopped: "you", "the server", "its owner". unit: unit of "faster", a key
+    of `UNITS`; use the picture's axis, or sentence and picture might name two winners.
     """
-    result = _verdict_on(racers, by, unit)
+    result = _verdict_on(racers, stopped_by, unit)
     if result.code in ("waiting", "racing"):
         return result
     return replace(result, detail=f"{result.detail}{alpha_sentences(racers)}".strip())
 
 
-def _verdict_on(racers: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdict:
-    """Return the first verdict of the module's table whose condition holds for the racers; by, unit: as for
+def _verdict_on(racers: Sequence[RacerSummary], stopped_by: str, unit: str) -> RaceVerdict:
+    """Return the first verdict of the module's table whose condition holds for the racers; stopped_by, unit: as for
     `verdict`.
     """
     counted_racers = [racer for racer in racers if racer.label in NOTHING_TO_FIT and not racer.empty]
@@ -92,7 +92,7 @@ def _verdict_on(racers: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdi
         failures = ("failed", "stopped", "diverged")
         failed_racers = [racer for racer in racers if racer.outcome in failures and racer.empty]
         if failed_racers:
-            return _early_end_verdict(failed_racers, by)
+            return _early_end_verdict(failed_racers, stopped_by)
         return RaceVerdict("Press Run to start the race.", code="waiting")
     if any(racer.outcome is None for racer in racers):
         leading = leading_verdict(racers)
@@ -100,7 +100,7 @@ def _verdict_on(racers: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdi
     if any(racer.outcome in ("diverged", "failed") for racer in racers):
         return _diverged_verdict(racers)
     if any(racer.outcome == "stopped" for racer in racers):
-        return _stopped_verdict(racers, by)
+        return _stopped_verdict(racers, stopped_by)
     if len(by_objective(racers)) > 1:
         return _different_verdict(racers)
     if falls_to_zero(racers):
@@ -115,10 +115,10 @@ def _verdict_on(racers: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdi
     return replace(result, detail=f"{result.detail}{worse_heldout_words(racers)}{comparison}".strip())
 
 
-def _early_end_verdict(racers: Sequence[RacerSummary], by: str) -> RaceVerdict:
+def _early_end_verdict(racers: Sequence[RacerSummary], stopped_by: str) -> RaceVerdict:
     racer = racers[0]
     if racer.outcome == "stopped":
-        return RaceVerdict(f"Stopped by {by} before the first iteration.", code="stopped")
+        return RaceVerdict(f"Stopped by {stopped_by} before the first iteration.", code="stopped")
     return RaceVerdict(f"{racer.name} failed before the first iteration.", racer.detail, code="diverged")
 
 
@@ -137,8 +137,8 @@ def _diverged_verdict(racers: Sequence[RacerSummary]) -> RaceVerdict:
     return RaceVerdict(f"{len(headlines)} of {len(racers)} models diverged or failed.", detail, code="diverged")
 
 
-def _stopped_verdict(racers: Sequence[RacerSummary], by: str) -> RaceVerdict:
-    stopped_text = f"Stopped by {by} after {max(racer.iterations for racer in racers)} iterations"
+def _stopped_verdict(racers: Sequence[RacerSummary], stopped_by: str) -> RaceVerdict:
+    stopped_text = f"Stopped by {stopped_by} after {max(racer.iterations for racer in racers)} iterations"
     result = standing(racers)
     headline = first_headline(f"{stopped_text}; {result.headline}", f"{stopped_text}.")
     counts_text = ""
@@ -222,7 +222,7 @@ class _Ranking:
 
 def _count_to_goal(racer: RacerSummary, goals: Milestones, goal: int) -> float:
     """Return when a racer reached a goal, in the milestones' unit; its last count if it did not."""
-    count_to_goal = goals.at(racer.name, goal)
+    count_to_goal = goals.count_at(racer.name, goal)
     count_to_goal = racer.last_of(UNITS[goals.unit]) if count_to_goal is None else count_to_goal
     return max(count_to_goal, _MIN_COUNT[goals.unit])
 
@@ -233,11 +233,11 @@ def _ranking(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -> _R
     """
 
     def key(racer: RacerSummary) -> tuple[bool, float, str]:
-        return goals.at(racer.name, goal) is None, _count_to_goal(racer, goals, goal), racer.name
+        return goals.count_at(racer.name, goal) is None, _count_to_goal(racer, goals, goal), racer.name
 
     ranked_lanes = sorted(racers, key=key)
     fastest, slowest = ranked_lanes[0], ranked_lanes[-1]
-    racers_without_goal = [racer for racer in ranked_lanes if goals.at(racer.name, goal) is None]
+    racers_without_goal = [racer for racer in ranked_lanes if goals.count_at(racer.name, goal) is None]
     factor = _count_to_goal(slowest, goals, goal) / _count_to_goal(fastest, goals, goal)
     # A racer that never came near is slower than its own count says, even if it stopped early.
     return _Ranking(
@@ -256,8 +256,8 @@ def _each_leads_once(tight: _Ranking, loose: _Ranking, goals: Milestones) -> boo
 
 def _counts_text(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -> str:
     """Return which racers reached a goal (0 or 1) when: "alr 20 iterations, lr 52, gd not after 100"."""
-    racers_at_goal = [racer for racer in racers if goals.at(racer.name, goal) is not None]
-    racers_without_goal = [racer for racer in racers if goals.at(racer.name, goal) is None]
+    racers_at_goal = [racer for racer in racers if goals.count_at(racer.name, goal) is not None]
+    racers_without_goal = [racer for racer in racers if goals.count_at(racer.name, goal) is None]
     racers_at_goal.sort(key=lambda racer: (_count_to_goal(racer, goals, goal), racer.name))
     count_texts = [
         f"{racer.name} {_count_text(_count_to_goal(racer, goals, goal), goals.unit)}" for racer in racers_at_goal
@@ -310,7 +310,7 @@ def _faster_verdict(racers: Sequence[RacerSummary], goals: Milestones, rank: _Ra
             racer.name
             for racer in racers
             if racer is not first
-            and goals.at(racer.name, goal) is not None
+            and goals.count_at(racer.name, goal) is not None
             and _count_to_goal(racer, goals, goal) < MIN_FACTOR * _count_to_goal(first, goals, goal)
         ]
         detail += f" About as fast: {join_names(equally_fast_names)}." if equally_fast_names else ""

@@ -50,7 +50,7 @@ class Evaluation:
         log_p: (N, C) log probabilities. y: (N,) indices of the true classes.
         X: the rows (N, columns), for groups and worst rows; its index names them.
         weight: (N,) row weights; None: each row counts once.
-        what: description of the rows for sentences ("test rows").
+        rows_text: description of the rows for sentences ("test rows").
         notes: sentences on rows and classes that needed special treatment.
         predicted: (N,) indices; by default the most probable class, of equal ones the first (see `decided`).
 
@@ -69,7 +69,7 @@ class Evaluation:
     y: NDArray[np.intp]
     X: pd.DataFrame
     weight: Floats | None = None
-    what: str = "rows"
+    rows_text: str = "rows"
     notes: tuple[str, ...] = ()
     predicted: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
     _curves: dict[int, pd.DataFrame] = field(default_factory=dict)  # computed when first asked for: each sorts all rows
@@ -83,7 +83,7 @@ class Evaluation:
             object.__setattr__(self, "predicted", self.log_p.argmax(axis=1))
 
     def __repr__(self) -> str:
-        return f"<Evaluation on {len(self.y):,} {self.what}, {len(self.classes)} classes: {self.verdict()}>"
+        return f"<Evaluation on {len(self.y):,} {self.rows_text}, {len(self.classes)} classes: {self.verdict()}>"
 
     @property
     def total(self) -> float:
@@ -165,7 +165,7 @@ class Evaluation:
     def verdict(self) -> Verdict:
         """Return how many rows are wrong, beside always guessing the most frequent class; and the other figures."""
         summary, shares = self.summary(), self.shares
-        wrong_text, guess = f"{percent(summary.error)} of {summary.rows:,} {self.what} are wrong", shares.argmax()
+        wrong_text, guess = f"{percent(summary.error)} of {summary.rows:,} {self.rows_text} are wrong", shares.argmax()
         guess_error = percent(summary.shares_error)
         headline = first_headline(
             f"{wrong_text}; always guessing '{self.classes[int(guess)]}': {guess_error}.",

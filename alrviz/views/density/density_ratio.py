@@ -15,7 +15,7 @@ import param
 
 from alrviz import __version__
 from alrviz.studies.core.export import to_csv
-from alrviz.studies.density.density_frames import DensityFrame, scene_frame
+from alrviz.studies.density.density_frames import DensityFrame, density_table
 from alrviz.views.core.browser_ready import server_session
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
@@ -198,4 +198,4 @@ class DensityRatioView(NotebookViewer):
     def _csv(self) -> str:
         if self.scene is None:
             return ""
-        return to_csv(scene_frame(self.scene), {"alrviz": __version__, "step": self.scene.iteration})
+        return to_csv(density_table(self.scene), {"alrviz": __version__, "step": self.scene.iteration})

@@ -294,7 +294,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         has_ended = reader.is_finished and is_at_end
         upto = None if has_ended else reader.head
         summaries = [racer.summary(upto=upto, ended=has_ended) for racer in reader.racers]
-        result = verdict(summaries, by=reader.race.control.stopped_by, unit=self.axis)
+        result = verdict(summaries, stopped_by=reader.race.control.stopped_by, unit=self.axis)
         self._verdict = _PREPARING if result.code == "waiting" and player.playing else result
         say(self.sentence, verdict_html(self._verdict))
         say(self.side, texts.values_html(reader, self.axis, self.dark) + texts.separation_html(reader, self.dark))

@@ -61,7 +61,8 @@ def values_html(reader: RaceReader, unit: str = "iterations", dark: bool = False
         if goals_by_name:
             racer_goals = goals_by_name.get(racer.name)
             cells += [
-                _count_cell(racer_goals.at(racer.name, goal, unit) if racer_goals else None, unit) for goal in (0, 1)
+                _count_cell(racer_goals.count_at(racer.name, goal, unit) if racer_goals else None, unit)
+                for goal in (0, 1)
             ]
         table_rows.append(cells)
     column_titles = ["model", *(f"<abbr title='{safe(hint)}'>{name}</abbr>" for name, hint in titles_and_hints)]
@@ -191,7 +192,7 @@ def ends_html(reader: RaceReader, dark: bool = False) -> str:
         cells = [name, f"{np.nan_to_num(iterations):,.0f}", number(objective / (racer.run.trace.rows or 1.0), 6)]
         cells += [number(test_loss, 6)] if has_test else []
         if goals_by_name:
-            cells += [_count_cell(goals.at(racer.name, goal) if goals else None, "iterations") for goal in (0, 1)]
+            cells += [_count_cell(goals.count_at(racer.name, goal) if goals else None, "iterations") for goal in (0, 1)]
         cells.append("" if outcome is None else safe(outcome.code))
         table_rows.append(cells)
     goals_note = _goals_note(reader, goals_by_name, "iterations") if goals_by_name else ""

@@ -116,7 +116,7 @@ def race_film(reader: RaceReader, *, by: str = "you", max_steps: int = STEPS, ha
     }
     first_measure = "gap" if "gap" in views else "nll"
     names = [curve.name for curve in curve_groups[0]]
-    result = verdict([racer.summary(ended=has_ended) for racer in reader.racers], by=by)
+    result = verdict([racer.summary(ended=has_ended) for racer in reader.racers], stopped_by=by)
     verdicts = [*_progress_verdicts(reader, steps, has_ended), (len(steps) - 1, result)]
     return Film(
         title=_title(reader.race, " and ".join(names[:2]) if len(names) < 3 else f"{len(names)} models"),

@@ -190,7 +190,7 @@ def _one_row(facts: ReportFacts, label: str) -> str:
     note = " as in the pictures above" if is_binary else f", against {against} (above: against the mean of the others)"
     note += ", rounded so that they add up"
     return (
-        f"<h3>One row, added up</h3><p>Row {evaluation.X.index[k]}, one of the {evaluation.what}, is "
+        f"<h3>One row, added up</h3><p>Row {evaluation.X.index[k]}, one of the {evaluation.rows_text}, is "
         f"{'a close call' if is_close else 'the closest there is'}: the probability of {of} is "
         f"{percent(row.probabilities[row.label])}, that of {against} {percent(row.probabilities[row.other_label])}. "
         f"Its class is <b>{safe(evaluation.classes[evaluation.y[k]], 40)}</b>. These are its points toward {of}{note}; "

@@ -100,7 +100,7 @@ def _summary(facts: ReportFacts) -> str:
     """Return the section "In short": the figures and the most important findings as a list."""
     evaluation, summary, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
     has_test_rows = bool(facts.holdout)
-    judging_rows = "test rows, which it had never seen" if has_test_rows else evaluation.what
+    judging_rows = "test rows, which it had never seen" if has_test_rows else evaluation.rows_text
     items = [
         f"The model predicts <b>{safe(data.target, 60)}</b> ({_classes_in_words(data)}) from {data.X.shape[1]} columns "
         f"of a table of {facts.whole_rows or data.n_rows:,} rows. It learned from {facts.rows_trained:,} of them and "
@@ -244,7 +244,9 @@ def _order_words(order: int) -> str:
 
 
 def _learning_words(facts: ReportFacts, recipe: Recipe) -> str:
-    """Return how points were fitted, with an explanation of regularisation."""
+    """Return how the points of the levels (their contributions to the score of each class) were fitted, and what
+    regularisation does to them.
+    """
     method_text = recipe.definition.training_method(recipe.params)
     if not recipe.definition.is_regularised(recipe.params):
         return method_text
@@ -327,7 +329,7 @@ def _card_table(facts: ReportFacts, card: Mapping[str, str]) -> str:
         split_words = "each drawn at random by itself"
     if not facts.holdout:
         split_words = "no row was set apart to test it"
-    judging_rows = f"{len(evaluation.y):,} {evaluation.what}, {safe(split_words, 200)}"
+    judging_rows = f"{len(evaluation.y):,} {evaluation.rows_text}, {safe(split_words, 200)}"
     judging_rows += "".join(f"; {safe(note, 200)}" for note in evaluation.notes if facts.whole_rows is not None)
     recipe = _fitted_recipe(facts)
     training_method = "" if recipe is None else recipe.definition.training_method(recipe.params)

@@ -190,9 +190,9 @@ def how_good(facts: ReportFacts) -> str:
          f"found{ring_note}. The dashed line is guessing."),
     )  # fmt: skip
     return (
-        f"<p>All figures are of the {len(evaluation.y):,} {evaluation.what}. {_reference_note(facts)}Log loss is the "
-        "mean of -log(probability given to what happened), in nats: 0 would be certainty that is always right. Class "
-        "shares alone use no column: every row gets the same probabilities. The calibration error is how far "
+        f"<p>All figures are of the {len(evaluation.y):,} {evaluation.rows_text}. {_reference_note(facts)}Log loss "
+        "is the mean of -log(probability given to what happened), in nats: 0 would be certainty that is always right. "
+        "Class shares alone use no column: every row gets the same probabilities. The calibration error is how far "
         f"probabilities are off on average, over {BINNING}. The AUC is the chance that a random row of a class gets a "
         "higher probability of that class than a random row of the others. Average precision is the mean height of the "
         "curve of precision below. The 95 % interval of the error is Wilson&rsquo;s, of the AUC DeLong&rsquo;s.</p>"

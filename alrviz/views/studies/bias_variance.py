@@ -132,7 +132,7 @@ GRID = """
 class CellProgress:
     """Progress of a cell of the grid: fits done, in all (`total`) and failed, and the reason of the latest failure."""
 
-    done: int
+    n_done: int
     total: int
     failed: int = 0
     reason: str = ""
@@ -146,7 +146,7 @@ def cell_progress(study: "Study") -> dict[tuple[int, float], CellProgress]:
         cell_key = (task.racer, task.split.share)
         cell = progress_by_cell[cell_key]
         reason = str(result.rows[0]["sentence"]) if result.failed else cell.reason
-        progress_by_cell[cell_key] = CellProgress(cell.done + 1, cell.total, cell.failed + result.failed, reason)
+        progress_by_cell[cell_key] = CellProgress(cell.n_done + 1, cell.total, cell.failed + result.failed, reason)
     return progress_by_cell
 
 
@@ -182,7 +182,7 @@ def _grid_cell(summary_row: Mapping[Any, Any], progress: CellProgress, kind: str
     if pd.isna(error):
         figures_html, bar_html = (
             "",
-            f"<div class='sum'><b style='width:{100 * progress.done / progress.total:.0f}%'></b></div>",
+            f"<div class='sum'><b style='width:{100 * progress.n_done / progress.total:.0f}%'></b></div>",
         )
     else:
         standard_error = summary_row["error_se"]
@@ -190,8 +190,8 @@ def _grid_cell(summary_row: Mapping[Any, Any], progress: CellProgress, kind: str
         plus_or_minus = "+" if variance >= 0 else "&minus;"
         figures_html = f"{bias:.3f} {plus_or_minus} {abs(variance):.3f} = <b>{error:.3f}</b>{error_text}"
         bar_html = _bar_html(bias, error, max_value, family_colour(str(summary_row["label"])))
-    n_missing = progress.total - progress.done
-    progress_notes = [f"{progress.done} of {progress.total} fits"] if n_missing or pd.isna(error) else []
+    n_missing = progress.total - progress.n_done
+    progress_notes = [f"{progress.n_done} of {progress.total} fits"] if n_missing or pd.isna(error) else []
     if progress.failed:
         progress_notes.append(f"<abbr class='bad' title='{safe(progress.reason)}'>{progress.failed} failed</abbr>")
     return f"<td>{bar_html}{' · '.join([figures_html, *progress_notes] if figures_html else progress_notes)}</td>"
@@ -261,7 +261,7 @@ def page_verdict(study: "Study", table: pd.DataFrame, kind: str) -> Verdict:
     lowest_text = f"{row['error']:.3f} = {bias_text} + {definition.variance_words} {row[definition.variance]:.3f}"
     details = [f"{definition.definition}."]
     if study.phase != "done":
-        details.append(f"So far, after {study.progress.done:,} of {len(study.tasks):,} fits.")
+        details.append(f"So far, after {study.progress.n_done:,} of {len(study.tasks):,} fits.")
     if n_train_shares > 1:
         details.append(f"It is trained on {share_text(row['train_share'])}.")
     return Verdict(

@@ -356,12 +356,17 @@ class EvaluationView(NotebookViewer):
             "classes": evaluation.by_class, "curve": lambda: evaluation.curve(self.label), "groups": self._groups,
             "worst": lambda: evaluation.worst(1000).rename_axis("row").reset_index(),
         }  # fmt: skip
-        provenance = {"alrviz": __version__, **self._provenance, "rows evaluated": evaluation.what, "class": self.label}
+        provenance = {
+            "alrviz": __version__,
+            **self._provenance,
+            "rows evaluated": evaluation.rows_text,
+            "class": self.label,
+        }
         return to_csv(tables[name](), provenance, self._recipes)
 
     def origin(self, subject: str) -> Origin:
         """Return title and provenance of a saved picture of `subject`."""
-        rows_text = "" if self.evaluation is None else f" on {len(self.evaluation.y):,} {self.evaluation.what}"
+        rows_text = "" if self.evaluation is None else f" on {len(self.evaluation.y):,} {self.evaluation.rows_text}"
         provenance = {"alrviz": __version__, **self._provenance, "class": self.label}
         subject = _name_of(self.picture) if subject == SECOND_PICTURE else subject
         return Origin(f"{subject[:1].upper()}{subject[1:]}{rows_text}", caption(provenance, self._recipes))

@@ -190,7 +190,7 @@ class InteractionsView(StudyView, RowSettings):
             else:
                 self.tell_verdict(_PRESS_RUN)
             return
-        n_refits, n_refits_in_all = study.progress.done - 1, study.progress.total - 1
+        n_refits, n_refits_in_all = study.progress.n_done - 1, study.progress.total - 1
         bands_text = "no whiskers yet" if n_refits_in_all else "no whiskers: nothing was refitted"
         self._show_effects(effects, f"whiskers: 90 % of {n_refits} resampled fits" if n_refits > 1 else bands_text)
 

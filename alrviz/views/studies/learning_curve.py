@@ -143,7 +143,7 @@ def page_verdict(study: "Study", crossed: Sequence[Crossing]) -> Verdict:
         headline = first_headline(f"{texts[0]}.", f"{crossing_text(replace(crossed[0], slight=False), rows)}.")
         details += [f"{text}." for text in texts[headline == f"{texts[0]}." :]]
     else:
-        headline = "Loss of each model while it learns." if study.progress.done else "No curve is complete yet."
+        headline = "Loss of each model while it learns." if study.progress.n_done else "No curve is complete yet."
     if leaking_racers(study):  # only alr leaks, and orders are compared within a family
         details.append("Those of alr have counted the rows that judge them.")
     return Verdict(headline, " ".join(details))

@@ -376,7 +376,7 @@ def nearest(steps: Sequence[float], alpha: float) -> float:
 def verdict_so_far(study: "Study", verdict: Verdict | None) -> Verdict:
     """Return what Run will compute before the run; then the verdict, and how many paths it is based on."""
     paths, frame = paths_of(study), study.frame()
-    if study.phase == "waiting" and not study.progress.done:
+    if study.phase == "waiting" and not study.progress.n_done:
         centers = {center_name(recipe.params["center"]) for recipe in paths}
         toward_text = f" toward {centers.pop()}" if len(centers) == 1 else ""
         return Verdict(

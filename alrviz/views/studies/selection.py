@@ -393,13 +393,13 @@ def _search_of(stream: "Stream", recipe: "Recipe", levels: tuple[Level, ...]) ->
     """Return a run's selection so far, its levels, as a search."""
     columns = tuple(column.name for column in stream.spec.features)
     order, score = int(recipe.params["order"]), str(recipe.params["selection"])
-    return Search(columns, order, score, levels, done=len(levels) == _levels_of(recipe))
+    return Search(columns, order, score, levels, is_complete=len(levels) == _levels_of(recipe))
 
 
 def search_verdict(search: Search) -> Verdict:
     """Return how many tuples a search keeps, and whether it misses one that tells more than its columns apart."""
     noun, n_all = tuples_text(search.order), search.total(search.order)
-    if not search.done:
+    if not search.is_complete:
         n_done = search.levels[-1].tuples.shape[1] if search.levels else search.order - 1
         n_columns = (
             min(search.order, n_done + 1) if search.current_level is None else search.current_level.tuples.shape[1]
@@ -420,21 +420,22 @@ def search_verdict(search: Search) -> Verdict:
         search.numbers(last_level.tuples[last_level.kept_indices]),
     )
     n_informative = len(informative)
-    lost = np.setdiff1d(informative, kept_numbers)
+    missed_numbers = np.setdiff1d(informative, kept_numbers)
     if not n_informative:
         return Verdict(f"{kept_text}; none {verb_one}.", f"{meaning} {detail}".strip())
-    if not len(lost) and n_informative == 1:
+    if not len(missed_numbers) and n_informative == 1:
         name = search.name(search.all_tuples()[informative[0]])
         short_text = f"{kept_text}, with the only one that {verb_one}."
         headline = first_headline(f"{kept_text}; only {name} {verb_one}.", short_text)
-    elif not len(lost):
+    elif not len(missed_numbers):
         headline = f"{kept_text}, with all {n_informative:,} that {verb_many}."
     else:
-        best_lost = lost[np.argmax(search.gains[lost])]
-        was_scored = best_lost in search.numbers(last_level.tuples)
+        best_missed_number = missed_numbers[np.argmax(search.gains[missed_numbers])]
+        was_scored = best_missed_number in search.numbers(last_level.tuples)
         reason = "was discarded" if was_scored else "was never scored, since none of its parts was kept"
-        detail = f"{search.name(search.all_tuples()[best_lost])} {reason}. {detail}"
-        lost_text = f"{len(lost):,} of {n_informative:,} that {verb_many} {'is' if len(lost) == 1 else 'are'} lost"
+        detail = f"{search.name(search.all_tuples()[best_missed_number])} {reason}. {detail}"
+        lost_verb = "is" if len(missed_numbers) == 1 else "are"
+        lost_text = f"{len(missed_numbers):,} of {n_informative:,} that {verb_many} {lost_verb} lost"
         headline = f"{kept_text}; {f'the only one that {verb_one} is lost' if n_informative == 1 else lost_text}."
     return Verdict(headline, f"{meaning} {detail}".strip())
 

@@ -79,7 +79,7 @@ class StudyBar:
 def progress_html(study: "Study", outdated: bool = False) -> str:
     """Return the progress of a study as a bar and text; outdated: whether settings have changed since."""
     progress = study.progress
-    done_share = progress.done / max(progress.total, 1)
+    done_share = progress.n_done / max(progress.total, 1)
     progress_text = safe(progress_words(study))
     if outdated:
         progress_text = f"outdated: settings have changed · {progress_text}"
@@ -94,7 +94,7 @@ def progress_words(study: "Study") -> str:
     """
     progress, phase = study.progress, study.phase
     unit = "parts" if study.kind == "path" else "fits"  # a path is one task of many fits
-    texts = [f"{progress.done:,} of {progress.total:,} {unit}"]
+    texts = [f"{progress.n_done:,} of {progress.total:,} {unit}"]
     if phase == "running":
         texts.append(
             "computing" if progress.seconds_left is None else f"about {duration_text(progress.seconds_left)} left"
@@ -312,7 +312,7 @@ class StudyView(NotebookViewer):
         with pn.io.hold():
             self.bar.show()
             fade(self.outdated, self.sentence, self.body)  # even while drawing pauses
-            state = (None if study is None else (study.phase, study.progress.done), self.outdated)
+            state = (None if study is None else (study.phase, study.progress.n_done), self.outdated)
             start_time = time.monotonic()
             is_resting = start_time < self._rest_until and study is not None and study.phase == "running"
             if state != self.drawn_state and not is_resting:

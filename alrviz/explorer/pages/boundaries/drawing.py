@@ -164,7 +164,7 @@ class Drawing:
         self._on_points()
 
     def set_aside(self) -> None:
-        """Stop drawing, and set the points aside."""
+        """Stop drawing, if it goes on, and keep the points in `points_set_aside` until it is resumed."""
         if self.is_drawing:
             self.points_set_aside = self.sketch
             self.end()

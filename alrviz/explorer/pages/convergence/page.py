@@ -111,14 +111,14 @@ class ConvergencePage(Page):
             self._reopen(session.stored_race or session.runs.missing_race)
         elif self._is_first_screen:
             self.race_view.watch(read_recorded(recorded_text()))
-        session.subscribe(lambda _: self._table_changed(), "dataset")
+        session.subscribe(lambda _: self._race_new_dataset(), "dataset")
         session.subscribe(lambda _: self._on_dark(), "dark")
         session.subscribe(lambda _: self._check_awaited(), "loading")
         session.subscribe(lambda _: self._recut(), "cuts")
         session.subscribe(lambda _: self._apply_rows(), "race_rows")
         session.subscribe(lambda _: self._revisit(), "revisited")
         if session.table.dataset is not None:
-            self._table_changed()
+            self._race_new_dataset()
         return self._layout()
 
     def _on_measure(self, measure: str) -> None:
@@ -297,7 +297,7 @@ class ConvergencePage(Page):
 
     # ---- table, race ----------------------------------------------------------------------------------------------
 
-    def _table_changed(self) -> None:
+    def _race_new_dataset(self) -> None:
         """Race the models on the session's new table, if this page is in front."""
         dataset, self._table_pending = self.session.table.dataset, self.session.page != self.slug
         if dataset is None or self._table_pending:
@@ -338,7 +338,7 @@ class ConvergencePage(Page):
         if table.loading is None and table.dataset is None and self.race_view.player.is_waiting:
             self.race_view.press_stop()  # the table that Run waits for could not be loaded
         elif self._table_pending and self.session.table.loading is None:
-            self._table_changed()  # a table was being loaded when the page came to the front, and failed
+            self._race_new_dataset()  # a table was being loaded when the page came to the front, and failed
 
     def _adopt(self, race: Race, **cost: Any) -> Race:
         """Hand a race to the registry, shown on this screen."""
@@ -383,7 +383,7 @@ class ConvergencePage(Page):
     def on_shown(self) -> None:
         """Catch up with changes made while another page was in front; start the race that another page requested."""
         if self._table_pending and self.session.table.loading is None:
-            self._table_changed()
+            self._race_new_dataset()
         run_requested, self.session.race_requested = self.session.race_requested, False
         offered_recipes, self.session.offered_recipes = self.session.offered_recipes, ()
         if offered_recipes:

@@ -143,7 +143,11 @@ class Questions:
     # ---- meaning ---------------------------------------------------------------------------------------------------
 
     def _meaning_questions(self, dataset: "Dataset", quartiles_of: str) -> list[Viewable]:
-        """Return questions about the class and columns that give it away. quartiles_of: see `show`."""
+        """Return a row of buttons for each question on what columns mean.
+
+        The questions: whether to cut `quartiles_of` (a numeric column that was chosen as the class, "" for none) into
+        quartiles, whether another column is the class, and whether columns that nearly give it away are to be ignored.
+        """
         rows = []
         if quartiles_of:
             question_html = f"<b>{safe(quartiles_of, 60)}</b> is a measurement. Cut into quartiles it can be the class."

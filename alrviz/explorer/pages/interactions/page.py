@@ -27,7 +27,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.effects.interactions import Interactions, interactions
-from alrviz.studies.protocols.effect_bands import FAMILIES, effect_bands, no_bands, purify_seconds
+from alrviz.studies.protocols.effect_bands import FAMILIES, effect_bands, purify_seconds, why_no_bands
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.panes import say
 from alrviz.views.core.style import safe
@@ -84,7 +84,7 @@ print(study.importance())
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
         """Return the first recipe that supports refits with the same cells."""
-        supported = (recipe for recipe in recipes if not no_bands(recipe))
+        supported = (recipe for recipe in recipes if not why_no_bands(recipe))
         return tuple(supported)[:1]
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:

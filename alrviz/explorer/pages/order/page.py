@@ -167,9 +167,11 @@ class OrderPage(StudyPage):
 
 
 def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:
-    """Return the recommended models: the verdict's recipe, and its rival (lr or alr); none for order 0.
+    """Return the recommended models: the verdict's recipe and its rival (lr or alr).
 
-    If each fold chose an alpha, the median is used. AutoClassifier's model comes first if it is better.
+    If AutoClassifier's model is better, they are that model and the verdict's recipe. Order 0, the class shares, has no
+    recipe: then AutoClassifier's model if it is better, else (). If each fold chose an alpha, the recipe has their
+    median. seed: the seed that the models get.
     """
     recipe, automatic_recipe = study.recipe(), study.verdict().automatic
     automatic_racers = () if automatic_recipe is None else (automatic_recipe.replace(seed=seed),)
