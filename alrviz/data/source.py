@@ -16,7 +16,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Protocol
@@ -245,12 +245,11 @@ def _table_of_zip(data: Buffer, request: ReadRequest, notes: list[str]) -> Buffe
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
-            if "xl/workbook.xml" in names or "content.xml" in names:
+            if _is_workbook(names):
                 return data
             if "xl/workbook.bin" in names:
                 raise TableError("this is a binary workbook (.xlsb); save it as .xlsx or CSV")
-            files = [name for name in names if "__MACOSX" not in name and not PurePosixPath(name).name.startswith(".")]
-            tables = [name for name in files if not _is_document(name)] or files
+            files, tables = _tables_among(names)
             if request.options.sheet in files:
                 tables = [str(request.options.sheet)]
             if not tables:
@@ -260,7 +259,7 @@ def _table_of_zip(data: Buffer, request: ReadRequest, notes: list[str]) -> Buffe
                 raise TableError(
                     Sentence(
                         f"{several}choose one by options=ReadOptions(sheet={tables[0]!r})",
-                        f"{several}unpack it and choose a file",
+                        f'{several}choose one by "Say how to read it", "Sheet"',
                     )
                 )
             if other_names := [name for name in files if name != tables[0]]:
@@ -272,6 +271,27 @@ def _table_of_zip(data: Buffer, request: ReadRequest, notes: list[str]) -> Buffe
         raise
     except (zipfile.BadZipFile, *DAMAGES) as error:
         raise TableError(f"the workbook or zip archive is damaged ({error}); fetch it again") from error
+
+
+def tables_of_zip(data: Buffer) -> tuple[str, ...]:
+    """Return the names of several tables in a zip archive; () for one table, other files and damaged archives."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+    except (zipfile.BadZipFile, *DAMAGES):
+        return ()
+    tables = [] if _is_workbook(names) else _tables_among(names)[1]
+    return tuple(tables) if len(tables) > 1 else ()
+
+
+def _is_workbook(names: Sequence[str]) -> bool:
+    return "xl/workbook.xml" in names or "content.xml" in names
+
+
+def _tables_among(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the files of an archive that are not the system's, and those that are not documents."""
+    files = [name for name in names if "__MACOSX" not in name and not PurePosixPath(name).name.startswith(".")]
+    return files, [name for name in files if not _is_document(name)] or files
 
 
 def _is_document(name: str) -> bool:
