@@ -37,8 +37,8 @@ _ESTIMATOR_PARAMS: Mapping[str, tuple[str, str]] = {
     ),
     "time_limit": (
         "float or None",
-        "Seconds of the search for the order; the last fit comes on top. What is estimated to take longer than is left "
-        "is not tried, and `chosen_` says so. Order 1 is always tried. With a limit the result depends on the "
+        "Seconds of the search for the order; the last fit comes on top. An order that takes longer than is left is "
+        "not tried or given up, and `chosen_` says so. Order 1 is always tried. With a limit the result depends on the "
         "machine's speed.",
     ),
     "n_jobs": (

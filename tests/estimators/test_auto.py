@@ -63,6 +63,16 @@ def test_a_time_limit_ends_the_search_and_is_named():
     )
 
 
+def test_an_order_is_given_up_when_the_time_is_over(monkeypatch):
+    times = iter(range(10**9))
+    monkeypatch.setattr("alrviz.stop.monotonic", lambda: next(times) / 100)  # 0.01 s for each check
+    monkeypatch.setattr("alrviz.fitting.choose_order.monotonic", lambda: 0.0)  # so that no trial seems to take long
+    data = alrviz.load_demo("tic-tac-toe")
+    model = AutoClassifier(time_limit=1).fit(data.X, data.y)
+    assert model.order_ == 1
+    assert "order 2 was given up" in model.chosen_
+
+
 def test_a_time_limit_leaves_out_other_cuts():
     X = np.random.default_rng(0).normal(size=(400, 2))
     y = (X[:, 0] > 0.3).astype(int)
