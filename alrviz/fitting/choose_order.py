@@ -24,13 +24,14 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import comb
+from math import comb, inf
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from alrviz.data.splits import n_validation_folds
-from alrviz.errors import MemoryLimitError, RecipeError
+from alrviz.errors import MemoryLimitError, RecipeError, Stopped
 from alrviz.fitting.cost.estimate import estimate, require_memory
 from alrviz.fitting.cost.table_shape import MAX_PLANNED_TUPLES, TableShape
 from alrviz.fitting.families.alpha_folds import (
@@ -50,7 +51,7 @@ from alrviz.fitting.solvers.choose_alpha import Candidate, GridSearch, choose_al
 from alrviz.fitting.tuple_tests import score_tests
 from alrviz.models.cell_space import informative_columns, tuple_columns
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.stop import NEVER, StopToken
+from alrviz.stop import NEVER, Deadline, StopToken
 
 MAX_ORDER = 12
 # An order is not tried if a pass over the folds takes more seconds on one thread of the reference machine than
@@ -96,6 +97,7 @@ def choose_order(
     encoded_as: Callable[[Recipe], TrainingData],
     *,
     max_memory: int | None = None,
+    time_limit: float | None = None,
     stop: StopToken = NEVER,
     on_trial: Callable[[Mapping[str, float]], None] = lambda earlier: None,
 ) -> OrderChoice:
@@ -106,6 +108,8 @@ def choose_order(
         prepared: the training rows, encoded as `recipe` says.
         encoded_as: returns the same rows encoded as another recipe says.
         max_memory: bytes that a fit may take; None for half of the free memory.
+        time_limit: seconds of the search, or None. An order that is estimated to take longer than is left is not tried,
+            one that takes longer is given up, and the sentence says so; order 1 is always tried.
         stop: ends the search.
         on_trial: called after each trial with order, smooth (1 or 0, if cuts are to be chosen), alpha_1, ... (if alphas
             are), log_loss, and the number of folds it is over.
@@ -115,6 +119,7 @@ def choose_order(
         Stopped: once `stop` is called on the token.
     """
     accepted_trials: list[tuple[Recipe, TrainingData, Candidate]] = []
+    deadline, trial_seconds, trial_ratio = Deadline(stop, inf if time_limit is None else time_limit), 0.0, 1.0
     cuts, ahead_text, encoding = "", "", recipe.encoding
     finds_alpha, requested_order = recipe.params.get("alpha") == AUTO, recipe.params["order"]
     n_columns = prepared.encoded.n_columns
@@ -138,15 +143,31 @@ def choose_order(
             if order > 1 and budget_ratio < 1.0:
                 reason = f"order {order} takes too long to be tried (order={order} fits it anyway)"
                 break
+            # The latest trial took some seconds on this machine; this one's passes cost so many times as much.
+            estimated_seconds = trial_seconds * max(1.0, trial_ratio / budget_ratio)
+            if accepted_trials and estimated_seconds > deadline.left:
+                reason = f"order {order} was not tried: it takes over {estimated_seconds:.1g} s, more than was left of "
+                reason += f"time_limit={time_limit:g}"
+                break
+            trial_begin, trial_ratio = monotonic(), budget_ratio
+            token = deadline if accepted_trials else stop  # without any candidate there is nothing to fall back on
             previous = accepted_trials[-1][-1] if accepted_trials else None
             smooth = {"smooth": 1.0} if variant.discretize == AUTO and data.encoded.smooth_levels.any() else {}
-            trial = _evaluate(variant, data, {"order": order, **smooth}, previous, max_memory, stop, on_trial)
-            if smooth and trial is not None:
+            trial = _evaluate(variant, data, {"order": order, **smooth}, previous, max_memory, token, on_trial)
+            trial_seconds = monotonic() - trial_begin
+            if smooth and deadline.left < trial_seconds:  # a trial of MDL's cuts takes about as long
+                cuts = f"; numbers cut by MDL were not tried, as time_limit={time_limit:g} had no time left"
+            elif smooth and trial is not None:
                 variant, data, trial, cuts = _try_mdl_cuts(variant, data, trial, encoded_as, max_memory, stop, on_trial)
             if variant.discretize == AUTO:
                 variant = variant.replace(discretize="smooth")
             recipe = recipe.replace(discretize=variant.discretize)
             prepared, encoding = data, variant.encoding
+        except Stopped:
+            if stop.stopped or not accepted_trials:
+                raise
+            reason = f"order {order} was given up when time_limit={time_limit:g} was over"
+            break
         except MemoryLimitError:
             if not accepted_trials:
                 raise

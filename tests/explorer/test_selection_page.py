@@ -26,13 +26,13 @@ def page():
 def test_the_line_is_used_until_there_is_a_verdict(page):
     assert page.recommendation().label == "n = 2, 50 % kept"
     page.study_view.keep = 75
-    assert page.recommendation().label == "n = 2, t = 75%"
+    assert page.recommendation().label == "n = 2, 75 % kept"
     mine, beside = page.recommendation().racers()
     assert (mine.family, mine.params["order"], mine.params["keep"]) == ("hsalr", 2, 0.75)
     assert (beside.family, beside.params["order"]) == ("alr", 2)
     run_study(page)
     chosen = page.study_view.study.verdict().recipe
-    assert page.recommendation().label == f"n = {chosen.params['order']}, t = {chosen.params['keep']:.0%}"
+    assert page.recommendation().label == f"n = {chosen.params['order']}, {100 * chosen.params['keep']:g} % kept"
     race_page = ConvergencePage(page.session)
     race_page.view()
     page.open_recommendation()
