@@ -45,10 +45,15 @@ FOREIGN_STARTS = {
     b"\x80\x05\x95": "a Python pickle, which is never opened",
 }
 MARKUP_START = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|body|table|\?xml)\b", re.IGNORECASE)
+# The quantifiers of comments are possessive (*+), as backtracking would take time exponential in their number.
 SQL_START = re.compile(
-    rb"\A(?:\xef\xbb\xbf)?(?:\s|--[^\n]*\n|/\*.*?\*/;?)*(?:set|use|begin|start|drop|create|insert|lock|pragma|select|alter)\s"
-    rb"[^\n]*(?:;|\(|`)",
-    re.IGNORECASE | re.DOTALL,
+    rb"\A(?:\xef\xbb\xbf)?(?:\s|--[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/;?)*+"
+    rb"(?:set|use|begin|start|drop|create|insert|lock|pragma|select|alter)\s[^\n]*(?:;|\(|`)",
+    re.IGNORECASE,
+)
+# At the start of a statement, hence not in a cell: behind the end of another statement or a comment, or at the top.
+SQL_INSERT = re.compile(
+    rb"(?:\A(?:\xef\xbb\xbf)?|(?:;|\*/|^--[^\n]*|^go)[ \t\r]*\n)\s*insert\s+into\s", re.IGNORECASE | re.MULTILINE
 )
 WORKBOOK_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # .xlsx and .ods; .xls, and .xlsx with a password
 # The format of a file by its first bytes, and the function of pyreadstat that reads it.
@@ -319,7 +324,7 @@ def sniff_format(data: Buffer) -> str:
     format_name = next((format_name for start, format_name in FOREIGN_STARTS.items() if data.startswith(start)), "")
     if MARKUP_START.match(data[:LOADED_BYTES]):
         format_name = "an HTML page or XML"
-    if SQL_START.match(data[:LOADED_BYTES]) and b"insert into" in data[:LOADED_BYTES].lower():
+    if SQL_START.match(data[:LOADED_BYTES]) and SQL_INSERT.search(data[:LOADED_BYTES]):
         format_name = "an SQL dump; load it into its database and export the table as CSV"
     if format_name:
         raise TableError(
