@@ -124,4 +124,4 @@ def test_paper_mode_is_one_press_and_says_so():
 def test_no_menu_shows_a_value_as_it_is_spelled_in_python():
     schemas = [param for params in (ENCODING, *(of.params for of in FAMILIES.values())) for param in params.values()]
     alike = {value for param in schemas for value, words in param.choices.items() if words == value}
-    assert alike <= {"auto", "balanced", "diagonal", "linear", "none", "phi", "random", "w"}
+    assert alike <= {"auto", "balanced", "diagonal", "linear", "none", "one", "phi", "random", "w", "zero"}

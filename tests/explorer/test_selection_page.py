@@ -26,7 +26,7 @@ def page():
 def test_the_line_is_used_until_there_is_a_verdict(page):
     assert page.recommendation().label == "n = 2, 50 % kept"
     page.study_view.keep = 75
-    assert page.recommendation().label == "n = 2, t = 75%"
+    assert page.recommendation().label == "n = 2, 75 % kept"
     mine, beside = page.recommendation().racers()
     assert (mine.family, mine.params["order"], mine.params["keep"]) == ("hsalr", 2, 0.75)
     assert (beside.family, beside.params["order"]) == ("alr", 2)
