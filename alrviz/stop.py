@@ -5,6 +5,7 @@ of seconds calls `report` as well, for whoever shows a bar.
 """
 
 import threading
+from time import monotonic
 
 from alrviz.errors import Stopped
 
@@ -40,6 +41,33 @@ class StopToken:
     def report(self, share: float) -> None:
         """Report the share of the work that is done, from 0 to 1 in parts of equal time, as far as it is known."""
         self.share = share
+
+
+class Deadline(StopToken):
+    """A token that another token stops too, and that stops by itself after some seconds."""
+
+    __slots__ = ("_end", "_stop")
+
+    def __init__(self, stop: StopToken, seconds: float) -> None:
+        super().__init__()
+        self._stop, self._end = stop, monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds until it stops by itself, below 0 afterwards."""
+        return self._end - monotonic()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether either token was stopped, or the time is over."""
+        return super().stopped or self._stop.stopped or self.left < 0
+
+    def check(self) -> None:
+        """Raise `Stopped` if either token was stopped, or the time is over."""
+        self._stop.check()
+        super().check()
+        if self.left < 0:
+            raise Stopped("stopped as the time was over")
 
 
 class _Never(StopToken):

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 import re
 import shutil
@@ -292,6 +293,21 @@ def test_inspect_shows_what_is_doubtful_and_prints_a_spec_that_reads_alike(tmp_p
     assert "doubtful" not in capsys.readouterr().out
 
 
+def test_inspect_reads_with_filled_cells_spellings_and_marked_numbers(tmp_path, capsys):
+    lines = "".join(
+        f"{'ab'[k % 2] if k % 3 == 0 else ''},{['femal', 'male'][k % 2]},{k}.5 p,{'yn'[k % 2]}\n" for k in range(60)
+    )
+    (tmp_path / "t.csv").write_text("group,sex,size,class\n" + lines)
+    options = ["--fill-down", "--spelling", "femal=female", "--numbers", "size", "--json"]
+    assert cli.main(["inspect", str(tmp_path / "t.csv"), *options]) == 0
+    dataset = alrviz.read_table(tmp_path / "t.csv", spec=json.loads(capsys.readouterr().out))
+    assert dataset.frame["group"].notna().all()
+    assert set(dataset.frame["sex"]) == {"female", "male"}
+    assert dataset.frame["size"].max() == 59.5
+    assert cli.main(["inspect", str(tmp_path / "t.csv"), "--spelling", "femal"]) == 2
+    assert "expected TEXT=LEVEL" in capsys.readouterr().err
+
+
 def test_inspect_shows_columns_and_doubts_of_a_table_whose_class_is_refused(tmp_path, capsys):
     lines = "".join(f"{20 + k % 40 if k % 45 else -99},{1000 + 7 * k}\n" for k in range(90))
     (tmp_path / "t.csv").write_text("age,price\n" + lines)
@@ -496,7 +512,7 @@ def test_fit_says_which_solver_a_sample_chose_and_how_many_passes_were_made(tmp_
 @pytest.mark.parametrize(
     ("more", "error"),
     [
-        (["--kind", "size"], "--kind 'size' names no kind; expected COLUMN=KIND"),
+        (["--kind", "size"], "--kind 'size' has no equals sign; expected COLUMN=KIND"),
         (
             ["--family", "tan"],
             "tan cannot be fitted to a table read in batches; expected one of 'lr', 'alr', 'hlr', ",

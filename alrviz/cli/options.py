@@ -74,6 +74,11 @@ def add_read_options(parser: argparse.ArgumentParser) -> None:
     order = group.add_mutually_exclusive_group()
     order.add_argument("--day-first", dest="dayfirst", action="store_const", const=True, help="5/6/2020 is 5 June")
     order.add_argument("--month-first", dest="dayfirst", action="store_const", const=False, help="5/6/2020 is 6 May")
+    group.add_argument("--fill-down", action="store_const", const=True, help="an empty cell has the value above it")
+    group.add_argument("--spelling", metavar="TEXT=LEVEL", action="append", default=[], help="TEXT is another spelling "
+                       "of LEVEL, such as femal=female; may be given several times")  # fmt: skip
+    group.add_argument("--numbers", metavar="COLUMN", action="append", default=[], help="a column of numbers with "
+                       "flags, footnotes or words beside them; may be given several times")  # fmt: skip
     group.add_argument("--encoding", metavar="NAME", help="encoding of the text, such as utf-8 or cp1252")
     n_lines = whole_number("a number of lines")
     group.add_argument("--header", metavar="N", type=n_lines, help="number of rows with column names, 0 to 3")
@@ -97,7 +102,13 @@ def read_options(options: argparse.Namespace) -> ReadOptions:
     from alrviz.data.options import ReadOptions
 
     value_by_option = {name: value for name, value in vars(options).items() if name in ReadOptions.__dataclass_fields__}
-    return ReadOptions(**value_by_option)
+    value_by_option["numbers"] = None  # of single columns
+    return ReadOptions(**value_by_option).with_change(
+        {
+            "spellings": dict(_pair_of(text, "--spelling", "TEXT=LEVEL") for text in options.spelling) or None,
+            "columns": {name: {"numbers": True} for name in options.numbers},
+        }
+    )
 
 
 def whole_number(noun: str, low: int = 0, high: int | None = None) -> Callable[[str], int]:
@@ -114,10 +125,15 @@ def whole_number(noun: str, low: int = 0, high: int | None = None) -> Callable[[
 
 def kind_of(text: str) -> tuple[str, str]:
     """Parse COLUMN=KIND."""
-    name, equals, kind = text.rpartition("=")
+    return _pair_of(text, "--kind", f"COLUMN=KIND, such as {text}=categorical")
+
+
+def _pair_of(text: str, option: str, expected: str) -> tuple[str, str]:
+    """Parse two texts with an equals sign between them."""
+    left, equals, right = text.rpartition("=")
     if not equals:
-        raise CommandError(f"--kind {text!r} names no kind; expected COLUMN=KIND, such as {text}=categorical")
-    return name, kind
+        raise CommandError(f"{option} {text!r} has no equals sign; expected {expected}")
+    return left, right
 
 
 def require_file(file: Path) -> None:

@@ -7,6 +7,7 @@ their type; dates are detected among texts.
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -16,11 +17,16 @@ from alrviz.data.frames import from_series
 from alrviz.data.limits import Limits
 from alrviz.data.parse_values import clean_names
 from alrviz.data.text import Buffer, RawTable, ReadRequest
-from alrviz.errors import TableError, plural, short
+from alrviz.errors import TableError, listed, plural, short
 
 MAX_DEPTH = 50  # of nested objects, whose names are joined into a column's name
 SEPARATOR = re.compile(r"[\s,]*")
 ROWS_NAMES = ("data", "rows", "records", "items", "results")  # usual names of the list of rows in an object
+HEADER_NAMES = ("columns", "fields", "header", "headers", "names")  # usual names of the list of the columns' names
+# The text from the position of an error on, if the text was cut there: within a string, \u00e9, a number or a word.
+CUT_TOKEN = re.compile(
+    r'"(?:[^"\\]|\\.)*\\?|u[0-9a-fA-F]{0,3}|-|\.|[eE][+-]?|t|tr|tru|f|fa|fal|fals|n|nu|nul|N|Na|', re.DOTALL
+)
 
 
 def read_json(data: Buffer, request: ReadRequest) -> RawTable:
@@ -90,7 +96,8 @@ def _objects(text: str, request: ReadRequest, duplicates: list[str], notes: list
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
-            if rows and not is_list and "\n" not in text[position:].strip():
+            is_cut = isinstance(error, json.JSONDecodeError) and CUT_TOKEN.fullmatch(text[error.pos :].strip())
+            if rows and not is_list and text[position] == "{" and is_cut and "\n" not in text[position:].strip():
                 notes.append("the last line is cut short, and was left out")
                 break
             line_text = f"line {text.count(chr(10), 0, position) + 1:,}"
@@ -102,11 +109,14 @@ def _objects(text: str, request: ReadRequest, duplicates: list[str], notes: list
             raise TableError(f"{line_text} of the JSON is no object: {short(value)}; one object a row was expected")
         rows.append(value)
         request.limits.check(len(rows))
-    return _rows_of_object(rows[0], request.limits) if len(rows) == 1 and not is_list else rows
+    return _rows_of_object(rows[0], request.limits, notes) if len(rows) == 1 and not is_list else rows
 
 
-def _rows_of_object(value: dict[str, Any], limits: Limits) -> list[dict[str, Any]]:
-    """Return the rows in an object: its list of a usual name, its only list, or its lists as columns; else itself."""
+def _rows_of_object(value: dict[str, Any], limits: Limits, notes: list[str]) -> list[dict[str, Any]]:
+    """Return the rows in an object: its list of a usual name, its only list, or its lists as columns; else itself.
+
+    A note says from which list the names of columns were taken.
+    """
     lists = {name: values for name, values in value.items() if isinstance(values, list)}
     for name in (*ROWS_NAMES, *(lists if len(lists) == 1 else ())):
         if name in lists and all(isinstance(row, dict) for row in lists[name]):
@@ -115,7 +125,11 @@ def _rows_of_object(value: dict[str, Any], limits: Limits) -> list[dict[str, Any
     for rows in lists.values():
         if rows and all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
             limits.check(len(rows), len(rows[0]))
-            if names := _column_names(value, len(rows[0])):
+            lists_of_names = dict(_lists_of_names(value, len(rows[0])))
+            if lists_of_names:
+                paths = [path for path in lists_of_names if path[-1] in HEADER_NAMES] or [*lists_of_names]
+                names = lists_of_names[paths[0]]
+                notes.append(f"the names of columns were taken from {short('.'.join(paths[0]))}: {listed(names)}")
                 return [dict(zip(names, row, strict=True)) for row in rows]
     if lists and len(lists) == len(value) and len({len(values) for values in lists.values()}) == 1:
         limits.check(len(next(iter(lists.values()))))
@@ -123,15 +137,16 @@ def _rows_of_object(value: dict[str, Any], limits: Limits) -> list[dict[str, Any
     return [value]
 
 
-def _column_names(value: Any, width: int, depth: int = 0) -> list[str]:
-    """Return so many different names from a list of texts, or of objects with a name; [] without such a list."""
+def _lists_of_names(value: Any, width: int, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """Yield each list of so many different texts, or of objects with a name: its path, and the texts or names."""
     if isinstance(value, list) and len(value) == width:
         items = [item.get("name") if isinstance(item, dict) else item for item in value]
         names = [item for item in items if isinstance(item, str)]
         if len(set(names)) == width:
-            return names
-    members = value.values() if isinstance(value, dict) and depth < MAX_DEPTH else ()
-    return next(filter(None, (_column_names(member, width, depth + 1) for member in members)), [])
+            yield path, names
+    if isinstance(value, dict) and len(path) < MAX_DEPTH:
+        for name, member in value.items():
+            yield from _lists_of_names(member, width, (*path, name))
 
 
 def _flatten(row: dict[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:

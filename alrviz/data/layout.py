@@ -30,7 +30,9 @@ NUMBERS_SHARE = 0.9  # of the cells, or distinct texts, of a column of numbers
 ANSWER_NAMES = {"response", "open-ended response"}  # below a question, in the exports of surveys
 MAX_NAME_LENGTH = 40  # characters: a row of longer ones holds questions, not names
 NUMBER = re.compile(r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$")
-QUANTITY = re.compile(r"^[+\-\u2212\u2013(]*[$€£¥]?\s?\d[\d.,' \u00a0\u202f:/-]*([eE][+-]?\d+)?\s?[%€$¥)]*$")
+QUANTITY = re.compile(
+    r"^[+\-\u2212\u2013(]*[$€£¥]?\s?[+\-\u2212]?\d[\d.,' \u00a0\u202f:/-]*([eE][+-]?\d+)?\s?[%€$¥)]*$"
+)
 MAX_TITLE_LINES = 20  # of titles before a table, and of a footer
 FOOTER = re.compile(
     r"^(grand |sub)?(total|sum|average|mean|median)s?\b|^(std\.? ?dev\.?|sd|n|min|max|minimum|maximum|count)$|"
@@ -413,7 +415,7 @@ def _is_code(
 ) -> bool:
     """Return whether a row belongs to a code book below the table: fewer cells than any row, and text among numbers.
 
-    A text that occurs twice in its column above is no such text, but a word among its numbers.
+    A text that occurs in its column above is no such text, but a word among its numbers.
     """
     if _count_cells(row) >= fewest_cells:
         return False
@@ -421,7 +423,7 @@ def _is_code(
         cell.strip() not in MISSING_TEXTS
         and profile.is_number
         and not profile.fits(cell.strip())
-        and sum(len(above) > k and above[k] == cell for above in rows_above) < 2
+        and not any(len(above) > k and above[k] == cell for above in rows_above)
         for k, (cell, profile) in enumerate(zip(row, profiles, strict=False))
     )
 

@@ -16,7 +16,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Protocol
@@ -45,10 +45,15 @@ FOREIGN_STARTS = {
     b"\x80\x05\x95": "a Python pickle, which is never opened",
 }
 MARKUP_START = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|body|table|\?xml)\b", re.IGNORECASE)
+# The quantifiers of comments are possessive (*+), as backtracking would take time exponential in their number.
 SQL_START = re.compile(
-    rb"\A(?:\xef\xbb\xbf)?(?:\s|--[^\n]*\n|/\*.*?\*/;?)*(?:set|use|begin|start|drop|create|insert|lock|pragma|select|alter)\s"
-    rb"[^\n]*(?:;|\(|`)",
-    re.IGNORECASE | re.DOTALL,
+    rb"\A(?:\xef\xbb\xbf)?(?:\s|--[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/;?)*+"
+    rb"(?:set|use|begin|start|drop|create|insert|lock|pragma|select|alter)\s[^\n]*(?:;|\(|`)",
+    re.IGNORECASE,
+)
+# At the start of a statement, hence not in a cell: behind the end of another statement or a comment, or at the top.
+SQL_INSERT = re.compile(
+    rb"(?:\A(?:\xef\xbb\xbf)?|(?:;|\*/|^--[^\n]*|^go)[ \t\r]*\n)\s*insert\s+into\s", re.IGNORECASE | re.MULTILINE
 )
 WORKBOOK_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # .xlsx and .ods; .xls, and .xlsx with a password
 # The format of a file by its first bytes, and the function of pyreadstat that reads it.
@@ -240,12 +245,11 @@ def _table_of_zip(data: Buffer, request: ReadRequest, notes: list[str]) -> Buffe
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
-            if "xl/workbook.xml" in names or "content.xml" in names:
+            if _is_workbook(names):
                 return data
             if "xl/workbook.bin" in names:
                 raise TableError("this is a binary workbook (.xlsb); save it as .xlsx or CSV")
-            files = [name for name in names if "__MACOSX" not in name and not PurePosixPath(name).name.startswith(".")]
-            tables = [name for name in files if not _is_document(name)] or files
+            files, tables = _tables_among(names)
             if request.options.sheet in files:
                 tables = [str(request.options.sheet)]
             if not tables:
@@ -255,7 +259,7 @@ def _table_of_zip(data: Buffer, request: ReadRequest, notes: list[str]) -> Buffe
                 raise TableError(
                     Sentence(
                         f"{several}choose one by options=ReadOptions(sheet={tables[0]!r})",
-                        f"{several}unpack it and choose a file",
+                        f'{several}choose one by "Say how to read it", "Sheet"',
                     )
                 )
             if other_names := [name for name in files if name != tables[0]]:
@@ -267,6 +271,27 @@ def _table_of_zip(data: Buffer, request: ReadRequest, notes: list[str]) -> Buffe
         raise
     except (zipfile.BadZipFile, *DAMAGES) as error:
         raise TableError(f"the workbook or zip archive is damaged ({error}); fetch it again") from error
+
+
+def tables_of_zip(data: Buffer) -> tuple[str, ...]:
+    """Return the names of several tables in a zip archive; () for one table, other files and damaged archives."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+    except (zipfile.BadZipFile, *DAMAGES):
+        return ()
+    tables = [] if _is_workbook(names) else _tables_among(names)[1]
+    return tuple(tables) if len(tables) > 1 else ()
+
+
+def _is_workbook(names: Sequence[str]) -> bool:
+    return "xl/workbook.xml" in names or "content.xml" in names
+
+
+def _tables_among(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the files of an archive that are not the system's, and those that are not documents."""
+    files = [name for name in names if "__MACOSX" not in name and not PurePosixPath(name).name.startswith(".")]
+    return files, [name for name in files if not _is_document(name)] or files
 
 
 def _is_document(name: str) -> bool:
@@ -299,7 +324,7 @@ def sniff_format(data: Buffer) -> str:
     format_name = next((format_name for start, format_name in FOREIGN_STARTS.items() if data.startswith(start)), "")
     if MARKUP_START.match(data[:LOADED_BYTES]):
         format_name = "an HTML page or XML"
-    if SQL_START.match(data[:LOADED_BYTES]) and b"insert into" in data[:LOADED_BYTES].lower():
+    if SQL_START.match(data[:LOADED_BYTES]) and SQL_INSERT.search(data[:LOADED_BYTES]):
         format_name = "an SQL dump; load it into its database and export the table as CSV"
     if format_name:
         raise TableError(

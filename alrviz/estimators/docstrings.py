@@ -35,6 +35,12 @@ _ESTIMATOR_PARAMS: Mapping[str, tuple[str, str]] = {
         "Whether `fit` shows what it tries, its steps and log loss in a line on stderr; None: in a terminal or "
         "notebook, once a fit in the main process takes over 5 seconds.",
     ),
+    "time_limit": (
+        "float or None",
+        "Seconds of the search for the order; the last fit comes on top. An order that takes longer than is left is "
+        "not tried or given up, and `chosen_` says so. Order 1 is always tried. With a limit the result depends on the "
+        "machine's speed.",
+    ),
     "n_jobs": (
         "int or None",
         "Threads; None for all (1 inside a joblib worker). The result has the same bits for any number.",

@@ -229,8 +229,8 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         resolved = self._resolve_choices(recipe, X, y, encoded.weights, stop, prepared.splitting)
         encode_again = self._encoding(X, y, encoded.weights, prepared.splitting)
 
-        def encode(changed: Recipe) -> TrainingData:  # a chosen order may have other cuts
-            return prepared if changed.encoding == recipe.encoding else encode_again(changed)
+        def encode(changed_recipe: Recipe) -> TrainingData:  # a chosen order may have other cuts
+            return prepared if changed_recipe.encoding == recipe.encoding else encode_again(changed_recipe)
 
         self.set_encoder(*self._learn(encode, resolved, stop))
         return self
@@ -485,13 +485,19 @@ class RunClassifier(RecipeClassifier):
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
         """Fit a run, store its result, and return the encoder and the recipe after all choices."""
         on_trial = progress.trial if progress is not None else None
-        run = Run.on_prepared(encode(recipe), recipe, max_memory=self.max_memory, encode=encode, on_trial=on_trial)
+        run = Run.on_prepared(
+            encode(recipe), recipe, max_memory=self.max_memory, encode=encode, on_trial=on_trial,
+            time_limit=getattr(self, "time_limit", None),
+        )  # fmt: skip
         self._drain(run, progress, stop)
         self._take(run)
         return run.encoder, run.recipe
 
     def _learn_stream(self, stream: Stream, recipe: Recipe, progress: "FitProgress") -> None:
-        run = Run(stream, recipe, n_jobs=threads(self.n_jobs), max_memory=self.max_memory, on_trial=progress.trial)
+        run = Run(
+            stream, recipe, n_jobs=threads(self.n_jobs), max_memory=self.max_memory, on_trial=progress.trial,
+            time_limit=getattr(self, "time_limit", None),
+        )  # fmt: skip
         self._drain(run, progress)
         self.take_run(run)
 

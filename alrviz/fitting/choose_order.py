@@ -24,16 +24,24 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import comb
+from math import comb, inf
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from alrviz.data.splits import n_validation_folds
-from alrviz.errors import MemoryLimitError, RecipeError
+from alrviz.errors import MemoryLimitError, RecipeError, Stopped
 from alrviz.fitting.cost.estimate import estimate, require_memory
 from alrviz.fitting.cost.table_shape import MAX_PLANNED_TUPLES, TableShape
-from alrviz.fitting.families.alpha_folds import AUTO, INITIAL_ALPHA, best_on_folds, final_weights, uses_gram_matrix
+from alrviz.fitting.families.alpha_folds import (
+    AUTO,
+    INITIAL_ALPHA,
+    best_on_folds,
+    final_weights,
+    first_weights,
+    uses_gram_matrix,
+)
 from alrviz.fitting.families.family import FitProblem, FitRequest
 from alrviz.fitting.families.orders import HierarchicalFamily
 from alrviz.fitting.families.selected import kept_text, max_kept
@@ -43,7 +51,7 @@ from alrviz.fitting.solvers.choose_alpha import Candidate, GridSearch, choose_al
 from alrviz.fitting.tuple_tests import score_tests
 from alrviz.models.cell_space import count_cells, informative_columns, tuple_columns
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.stop import NEVER, StopToken
+from alrviz.stop import NEVER, Deadline, StopToken
 
 MAX_ORDER = 12
 # An order is not tried if a pass over the folds takes more seconds on one thread of the reference machine than
@@ -60,10 +68,11 @@ PLANNED_FACTOR = 4
 # larger factor, 5 s with all pairs in Gram matrices.
 GRAM_BUDGET_FACTOR = 40
 # The score test of the orders after one that did not lower the loss: how many, the largest probability (of the smallest
-# of all tuples, times their number) that leads to a trial, the most rows, tuples and cells of all tuples, and the most
-# cells of a tuple of columns with smooth levels.
+# of all tuples, times their number) that leads to a trial, the most rows, tuples and cells of all tuples, the most
+# cells of a tuple of columns with smooth levels, and how many tuples have exact degrees of freedom.
 N_ORDERS_AHEAD, LACKING_P = 2, 1e-4
-MAX_TESTED_ROWS, MAX_TESTED_TUPLES, MAX_TESTED_CELLS, MAX_SMOOTH_CELLS = 10_000, 3_000, 3_000_000, 256
+MAX_TESTED_ROWS, MAX_TESTED_TUPLES, MAX_TESTED_CELLS = 10_000, 3_000, 3_000_000
+MAX_SMOOTH_CELLS, N_RANKED_TUPLES = 256, 10
 SHARES = GridSearch((1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05), patience=2, one_standard_error=True)
 # Returns the fit of a recipe to the training rows without the validation rows, which are its held-out rows.
 Build = Callable[[Recipe], FitProblem]
@@ -90,6 +99,7 @@ def choose_order(
     encoded_as: Callable[[Recipe], TrainingData],
     *,
     max_memory: int | None = None,
+    time_limit: float | None = None,
     stop: StopToken = NEVER,
     on_trial: Callable[[Mapping[str, float]], None] = lambda earlier: None,
 ) -> OrderChoice:
@@ -100,6 +110,8 @@ def choose_order(
         prepared: the training rows, encoded as `recipe` says.
         encoded_as: returns the same rows encoded as another recipe says.
         max_memory: bytes that a fit may take; None for half of the free memory.
+        time_limit: seconds of the search, or None. An order that is estimated to take longer than is left is not tried,
+            one that takes longer is given up, and the sentence says so; order 1 is always tried.
         stop: ends the search.
         on_trial: called after each trial with order, smooth (1 or 0, if cuts are to be chosen), alpha_1, ... (if alphas
             are), log_loss, and the number of folds it is over.
@@ -109,6 +121,7 @@ def choose_order(
         Stopped: once `stop` is called on the token.
     """
     accepted_trials: list[tuple[Recipe, TrainingData, Candidate]] = []
+    deadline, trial_seconds, trial_ratio = Deadline(stop, inf if time_limit is None else time_limit), 0.0, 1.0
     cuts, ahead_text, encoding = "", "", recipe.encoding
     finds_alpha, requested_order = recipe.params.get("alpha") == AUTO, recipe.params["order"]
     n_columns = prepared.encoded.n_columns
@@ -132,15 +145,32 @@ def choose_order(
             if order > 1 and budget_ratio < 1.0:
                 reason = f"order {order} takes too long to be tried (order={order} fits it anyway)"
                 break
+            if accepted_trials:
+                # The latest trial took some seconds on this machine; this one's passes cost so many times as much.
+                estimated_seconds = trial_seconds * max(1.0, trial_ratio / budget_ratio)
+                if estimated_seconds > deadline.left:
+                    reason = f"order {order} was not tried: it takes over {estimated_seconds:.1g} s, more than was "
+                    reason += f"left of time_limit={time_limit:g}"
+                    break
+            trial_begin, trial_ratio = monotonic(), budget_ratio
+            token = deadline if accepted_trials else stop  # without any candidate there is nothing to fall back on
             previous = accepted_trials[-1][-1] if accepted_trials else None
             smooth = {"smooth": 1.0} if variant.discretize == AUTO and data.encoded.smooth_levels.any() else {}
-            trial = _evaluate(variant, data, {"order": order, **smooth}, previous, max_memory, stop, on_trial)
-            if smooth and trial is not None:
+            trial = _evaluate(variant, data, {"order": order, **smooth}, previous, max_memory, token, on_trial)
+            trial_seconds = monotonic() - trial_begin
+            if smooth and deadline.left < trial_seconds:  # a trial of MDL's cuts takes about as long
+                cuts = f"; numbers cut by MDL were not tried, as time_limit={time_limit:g} had no time left"
+            elif smooth and trial is not None:
                 variant, data, trial, cuts = _try_mdl_cuts(variant, data, trial, encoded_as, max_memory, stop, on_trial)
             if variant.discretize == AUTO:
                 variant = variant.replace(discretize="smooth")
             recipe = recipe.replace(discretize=variant.discretize)
             prepared, encoding = data, variant.encoding
+        except Stopped:
+            if stop.stopped or not accepted_trials:
+                raise
+            reason = f"order {order} was given up when time_limit={time_limit:g} was over"
+            break
         except MemoryLimitError:
             if not accepted_trials:
                 raise
@@ -158,7 +188,9 @@ def choose_order(
                 previous_loss = _loss_text(previous.on_common_rows(trial).loss)
                 fold_note = f" of the first fold alone, whose rows lose {previous_loss} at {accepted.params['order']}"
             reason = f"at {order}, {_loss_text(trial.loss)}{fold_note}, it is not lower by one standard error"
-            next_orders = [] if ahead_text else [*untried][:N_ORDERS_AHEAD]  # a test leads to one further trial
+            next_orders = (
+                [] if ahead_text or deadline.left < 0 else [*untried][:N_ORDERS_AHEAD]
+            )  # a test leads to one further trial
             next_order = lacking_order(accepted, accepted_data, next_orders, max_memory, stop)
             if next_order is None:
                 break
@@ -310,8 +342,10 @@ def lacking_order(
             rows = TrainingData(encoded, None, None, data.n_jobs, merge=False)
             request = FitRequest(rows, settings, settings.params, _report_nothing, stop, max_memory=max_memory)
             problem = settings.definition.make(request)
-            scores = problem.fit.objective.scores(final_weights(problem, stop))[:, : encoded.n_classes]
-        test_table = score_tests(scores, merged, list(combinations(columns, order)), data.n_jobs, stop)
+            w = first_weights(problem.fit.objective, request, settings.params.get("alpha", 0.0))
+            w = final_weights(problem, stop) if w is None else w
+            scores = problem.fit.objective.scores(w)[:, : encoded.n_classes]
+        test_table = score_tests(scores, merged, list(combinations(columns, order)), data.n_jobs, stop, N_RANKED_TUPLES)
         if test_table["p"].min() * n_tuples < LACKING_P:
             return order
     return None

@@ -50,11 +50,11 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "plug-in": Kind(
-        "simple estimate", "Kohavi and Wolpert's bias² and variance, from observed frequencies (plug-in)",
+        "simple", "Kohavi and Wolpert's bias² and variance, from observed frequencies (plug-in)",
         "bias", "variance", "bias²", "variance",
     ),
     "unbiased": Kind(
-        "corrected estimate", "Kohavi and Wolpert's bias² and variance, corrected for the number of rounds (unbiased)",
+        "corrected", "Kohavi and Wolpert's bias² and variance, corrected for the number of rounds (unbiased)",
         "bias_unbiased", "variance_unbiased", "bias²", "variance", form="corrected",
     ),
     "Domingos": Kind(
@@ -81,7 +81,7 @@ def line_looks(recipes: Sequence[Recipe], dark: bool) -> list[tuple[str, str]]:
     columns = {name: [recipe.params.get(name) for recipe in recipes] for name in ("order", "alpha")}
     labels = [recipe.label for recipe in recipes]
     table = pd.DataFrame({"racer": range(len(recipes)), "name": short_names(recipes), "label": labels, **columns})
-    axis = next((name for name in columns if table[name].map(in_digits).nunique() > 1), "order")
+    axis = next((name for name, values in columns.items() if len({*values} - {None}) > 1), "order")
     groups = list(_rows_by_line_name(table, axis).values())
     colours = racer_colours([str(rows["label"].iloc[0]) for rows in groups], dark)
     looks = [(colour, sign) for colour, (_, sign) in zip(colours, racer_marks(len(groups)), strict=True)]

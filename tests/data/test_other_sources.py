@@ -332,26 +332,73 @@ def test_lists_of_cells_beside_the_names_of_columns_are_rows():
     for content in (portal, split):
         dataset = read_table(json.dumps(content).encode(), "class")
         assert (dataset.n_rows, list(dataset.frame)) == (60, names)
+    decoy = {"labels": ["a", "b", "c", "d"], **portal}
+    dataset = read_table(json.dumps(decoy).encode(), "class")
+    assert list(dataset.frame) == names
+    assert any("'meta.view.columns'" in note and "'place'" in note for note in dataset.notes)
+    dataset = read_table(json.dumps({"data": rows, "labels": decoy["labels"]}).encode(), "d")
+    assert any("'labels'" in note and "'a'" in note for note in dataset.notes)
     with pytest.raises(TableError, match="only one column"):
         read_table(json.dumps({"data": rows}).encode())
 
 
 def test_a_last_line_of_json_that_is_cut_short_is_left_out_and_noted():
     lines = "".join(json.dumps({"size": k, "class": "pq"[k % 2]}) + "\n" for k in range(30))
-    dataset = read_table((lines + '{"size": 3, "cl').encode(), "class")
-    assert dataset.n_rows == 30
-    assert any("last line is cut short" in note for note in dataset.notes)
+    last = '{"size": -1.5e-3, "class": "p\\"\\u00e9", "seen": null, "new": false}'
+    for n in range(1, len(last)):
+        dataset = read_table((lines + last[:n] + "\n" * (n % 2)).encode(), "class")
+        assert dataset.n_rows == 30, last[:n]
+        assert any("last line is cut short" in note for note in dataset.notes)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        '{"size": 3, "cl\n{"size": 3, "class": "p"}',
+        '{"size": 3, class: "p"}',
+        '{"size": 3, "class": "\\u00"}',
+        "Source: our own",
+        "n",
+    ],
+)
+def test_an_invalid_last_line_of_json_is_refused_with_its_number(last):
+    lines = "".join(json.dumps({"size": k, "class": "pq"[k % 2]}) + "\n" for k in range(30))
     with pytest.raises(TableError, match="line 31"):
-        read_table((lines + '{"size": 3, "cl\n{"size": 3, "class": "p"}').encode(), "class")
+        read_table((lines + last).encode(), "class")
 
 
 def test_a_dump_of_a_database_is_refused_by_name():
-    dump = "-- a dump\nDROP TABLE `t`;\nCREATE TABLE `t` (`id` int);\nINSERT INTO `t` VALUES (1,'a'),\n(2,'b');\n"
-    with pytest.raises(TableError, match="SQL") as refusal:
-        read_table(dump.encode())
-    assert refusal.value.code == FOREIGN_FORMAT
-    text = "set,size,class\n" + "".join(f"insert into {k % 3},{k % 7},{'xy'[k % 2]}\n" for k in range(40))
-    assert read_table(text.encode(), "class").n_rows == 40
+    insert = "INSERT INTO `t` VALUES (1,'a'),\n(2,'b');\n"
+    table = "DROP TABLE `t`;\nCREATE TABLE `t` (`id` int);\n"
+    for dump in (
+        f"-- a dump\n{table}{insert}",
+        f"{table}/*!40000 ALTER TABLE `t` DISABLE KEYS */;\r\n\r\n  {insert}",
+        f"/* a\n* dump **/\nSET NAMES utf8;\n--\n-- Data\n--\n\n{insert}",
+        insert,
+    ):
+        with pytest.raises(TableError, match="SQL") as refusal:
+            read_table(dump.encode())
+        assert refusal.value.code == FOREIGN_FORMAT
+
+
+@pytest.mark.parametrize(
+    ("names", "row"),
+    [
+        ("set,size,class", "insert into {},{},{}"),
+        ("Set no;insert into;class", "{};{};{}"),
+        ("select * from t where (a = 1);0;x", "insert into t values ({});{};{}"),
+    ],
+)
+def test_tables_of_statements_are_no_dumps(names, row):
+    text = f"{names}\n" + "".join(row.format(k % 3, k % 7, "xy"[k % 2]) + "\n" for k in range(40))
+    assert sniff_format(text.encode()) == "delimited"
+
+
+def test_comments_before_a_statement_are_skipped_in_linear_time():
+    comments = b"/* a */ -- b\n" * 40  # the time of an expression that backtracks doubles with each
+    assert sniff_format(comments + b"size,class\n1,a\n") == "delimited"
+    with pytest.raises(TableError, match="SQL"):
+        sniff_format(comments + b"USE t;\nINSERT INTO t VALUES (1);\n")
 
 
 def test_a_text_of_which_a_third_of_the_lines_are_cp1252_keeps_its_accents():

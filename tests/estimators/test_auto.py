@@ -49,6 +49,42 @@ def test_the_sign_of_a_product_of_numbers_is_learned_by_smooth_pairs():
     assert model.score(X[1000:], y[1000:]) > 0.93
 
 
+def test_a_time_limit_ends_the_search_and_is_named():
+    data = alrviz.load_demo("tic-tac-toe")
+    limited = AutoClassifier(time_limit=1e-6).fit(data.X, data.y)
+    assert limited.order_ == 1
+    assert "order 2 was not tried" in limited.chosen_
+    assert "time_limit=1e-06" in limited.chosen_
+    ample = AutoClassifier(time_limit=1e6).fit(data.X, data.y)
+    assert ample.order_ == 2
+    assert "not tried" not in ample.chosen_
+    np.testing.assert_array_equal(
+        ample.predict_proba(data.X), AutoClassifier().fit(data.X, data.y).predict_proba(data.X)
+    )
+
+
+def test_an_order_is_given_up_when_the_time_is_over(monkeypatch):
+    times = iter(range(10**9))
+    monkeypatch.setattr("alrviz.stop.monotonic", lambda: next(times) / 100)  # 0.01 s for each check
+    monkeypatch.setattr("alrviz.fitting.choose_order.monotonic", lambda: 0.0)  # so that no trial seems to take long
+    data = alrviz.load_demo("tic-tac-toe")
+    model = AutoClassifier(time_limit=1).fit(data.X, data.y)
+    assert model.order_ == 1
+    assert "order 2 was given up" in model.chosen_
+
+
+def test_a_time_limit_leaves_out_other_cuts():
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    y = (X[:, 0] > 0.3).astype(int)
+    assert "MDL were not tried" in AutoClassifier(time_limit=1e-6).fit(X, y).chosen_
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, True, "10"])
+def test_a_time_limit_is_a_number_of_seconds(limit):
+    with pytest.raises(alrviz.RecipeError, match=r"time_limit=.* seconds above 0, or None"):
+        AutoClassifier(time_limit=limit).fit(*planted(60))
+
+
 def test_a_table_is_fitted_in_one_line():
     X, y = planted(300)
     frame = X.assign(outcome=y)

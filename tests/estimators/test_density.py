@@ -99,7 +99,7 @@ def test_it_beats_a_straight_line_where_the_effect_turns():
     assert model.score(age[400:], y[400:]) > line.score(age[400:], y[400:]) + 0.15
 
 
-def test_the_estimator_fits_what_a_run_of_its_recipe_fits():
+def test_estimator_fits_the_same_model_as_a_run_of_its_recipe():
     dataset = load_demo("mixed-types", 300)
     for mode in MODES:
         recipe = Recipe("dlr", bandwidth=mode, holdout=0.0, seed=3)
@@ -113,7 +113,7 @@ def test_the_estimator_fits_what_a_run_of_its_recipe_fits():
         np.testing.assert_array_equal(model.model_.log_h, run.model.log_h)
 
 
-def test_a_pickle_predicts_alike_and_holds_no_more_than_the_rows():
+def test_unpickled_model_predicts_the_same_and_is_no_larger_than_its_rows():
     X, y = three(2000)
     model = DLRClassifier(max_iter=3)
     with pytest.warns(match="max_iter=3"):

@@ -33,7 +33,7 @@ def data():
 
 
 @pytest.mark.parametrize("name", SAVED)
-def test_a_saved_model_predicts_what_it_did(name, data, tmp_path):
+def test_saved_model_predicts_the_same(name, data, tmp_path):
     model = make_estimator(short(name)).fit(data.X, data.y)
     p = model.predict_proba(data.X)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)

@@ -180,7 +180,7 @@ def test_the_mean_of_one_network_is_explained_as_that_network():
     np.testing.assert_allclose(log_softmax(sums.to_numpy()), bayes.predict_log_proba(X), rtol=0, atol=1e-12)
 
 
-def test_the_frame_of_densities_has_what_explain_adds():
+def test_density_frame_agrees_with_explain():
     X, y = mixed()
     X = X[["number", "text", "flag"]]
     model = DLRClassifier().fit(X, y)

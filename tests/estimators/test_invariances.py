@@ -59,7 +59,7 @@ def test_a_row_twice_is_a_weight_of_2(model, table, data):
 
 @few
 @given(table=tables)
-def test_a_column_of_one_level_tells_nothing_at_order_1(table):
+def test_column_of_one_level_is_uninformative_at_order_1(table):
     X, y = table
     constant = X.assign(constant="same")
     for model in (NaiveBayesClassifier(), WANBIACClassifier(penalty="w", **TIGHT)):  # its log theta is 0

@@ -225,7 +225,7 @@ def test_classes_of_every_dtype(labels):
     assert model.score(X, given) > 0.4
 
 
-def test_tags_say_what_it_takes():
+def test_tags_declare_accepted_input():
     tags = get_tags(LRClassifier())
     assert tags.estimator_type == "classifier"
     inputs = tags.input_tags

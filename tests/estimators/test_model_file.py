@@ -181,7 +181,7 @@ def test_the_script_scores_alone_as_the_model_does(tmp_path):
         pd.testing.assert_frame_equal(ours, theirs, rtol=0, atol=1e-12)
 
 
-def test_the_file_says_where_it_comes_from(tmp_path):
+def test_file_contains_its_provenance(tmp_path):
     dataset = load_demo("led", rows=200)
     model = ALRClassifier(order=1, max_iter=30).fit(dataset.X, dataset.y)
     save_model(model, tmp_path / "m.zip", dataset=dataset)
@@ -215,7 +215,7 @@ def test_foreign_model_error_names_joblib(family):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_votes_on_grids_and_far_from_them_are_scored_alike(n_classes, tmp_path):
+def test_votes_on_and_off_the_grid_give_equal_scores(n_classes, tmp_path):
     """Of 3,000 rows numbers are summed on grids; what lies beside them is summed exactly, by both."""
     rng = np.random.default_rng(n_classes)
     y = rng.integers(0, n_classes, 3000)
@@ -248,7 +248,7 @@ def test_votes_on_grids_and_far_from_them_are_scored_alike(n_classes, tmp_path):
 @given(
     seed=st.integers(0, 2**20), n_classes=st.integers(2, 4), rows=st.integers(12, 60), gaps=st.sampled_from([0.0, 0.3])
 )
-def test_any_table_is_scored_alike(model, seed, n_classes, rows, gaps):
+def test_exported_model_scores_any_table_as_its_classifier(model, seed, n_classes, rows, gaps):
     rng = np.random.default_rng(seed)
     y = np.append(np.arange(n_classes), rng.integers(0, n_classes, rows - n_classes))
     X = pd.DataFrame({"a": rng.normal(size=rows) * 10.0 ** rng.integers(-3, 4), "b": rng.integers(0, 4, rows) * 0.5})
@@ -321,7 +321,7 @@ def test_a_run_gives_its_classifier():
     np.testing.assert_array_equal(load_model(file_of(alrviz.estimator_of(run))).phi_, direct.phi_)
 
 
-def test_joblib_tells_of_other_versions(tmp_path, monkeypatch):
+def test_loading_with_other_versions_warns(tmp_path, monkeypatch):
     model = NaiveBayesClassifier().fit(*drawn(40))
     monkeypatch.setattr(recipes, "versions", lambda: {"alrviz": "0.0.0", "numpy": np.__version__})
     joblib.dump(model, tmp_path / "model.joblib")

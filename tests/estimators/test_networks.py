@@ -64,7 +64,7 @@ def test_naive_bayes_is_categorical_nb():
 
 
 @pytest.mark.parametrize("model", [TANClassifier(), KDBClassifier(k=2)], ids=str)
-def test_a_network_scores_as_the_formula_says(model):
+def test_network_scores_by_the_formula(model):
     X, y = mixed(60)
     model.fit(X[:50], y[:50])
     names = model.feature_names_in_.tolist()
@@ -75,7 +75,7 @@ def test_a_network_scores_as_the_formula_says(model):
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_a_mean_over_super_parents_scores_as_the_formula_says(n):
+def test_mean_over_super_parents_scores_by_the_formula(n):
     X, y = mixed(60)
     model = AnDEClassifier(n=n).fit(X[:50], y[:50])
     rows = encoded_of(model, X[:50], y[:50])

@@ -611,7 +611,7 @@ def test_model_file_without_a_spec_is_loaded():
     np.testing.assert_array_equal(probabilities(predict_table(loaded, dataset.X)), model.predict_proba(dataset.X))
 
 
-def test_a_model_that_does_not_know_how_its_table_was_read_says_so_of_every_file(tmp_path, capsys, script):
+def test_model_without_a_read_spec_warns_for_every_file(tmp_path, capsys, script):
     table = columns_of(("a", ["1", "2", "3.5"]), ("b", ["x", "y"]))
     dataset = read_table(table.of(range(ROWS)))
     alrviz.save_model(NaiveBayesClassifier().fit(dataset.X, dataset.y), tmp_path / "old.zip")
@@ -753,7 +753,7 @@ def test_rows_of_another_delimiter_and_decimal_mark_are_told_apart():
         lambda X: X.iloc[0].to_dict(),
     ],
 )
-def test_a_table_at_hand_is_taken_in_whatever_form_it_comes(form, known):
+def test_tables_of_all_forms_are_accepted(form, known):
     """Also by a model that does not know how its table was read, and without a warning: nothing is read from text."""
     iris = alrviz.load_demo("iris")
     model = NaiveBayesClassifier().fit(iris.X, iris.y)

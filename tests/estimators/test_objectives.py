@@ -42,7 +42,7 @@ def test_hinge_has_scores_and_no_probabilities():
     assert hasattr(clone(model).set_params(objective="nll"), "predict_proba")
 
 
-def test_mse_brings_the_squared_error_below_what_the_log_loss_reaches():
+def test_mse_objective_reaches_a_lower_squared_error_than_log_loss():
     X, y = mixed()[:2]
     squares = {}
     for objective in ("nll", "mse"):

@@ -43,7 +43,7 @@ def test_the_aliases_are_their_families_at_order_1():
     np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
 
 
-def test_make_estimator_fits_what_a_run_of_the_recipe_fits():
+def test_make_estimator_fits_the_same_model_as_a_run():
     from alrviz.data.demos import load_demo
 
     dataset = load_demo("led", 300)
@@ -131,7 +131,7 @@ def test_unlearnable_table_raises(arguments, error, complaint):
         AnJEClassifier(order=1).fit(*arguments)
 
 
-def test_sparse_matrices_are_refused_with_what_to_do():
+def test_sparse_matrices_raise_with_advice():
     from scipy.sparse import csr_array
 
     with pytest.raises(TypeError, match=r"[Ss]parse data was passed.*\.toarray\(\)"):
@@ -150,7 +150,7 @@ def test_memory_is_refused_with_the_numbers():
         LRClassifier(order=12).fit(wide, y)
 
 
-def test_random_state_is_the_seed_of_what_is_drawn():
+def test_random_state_becomes_the_seed_of_the_recipe():
     model = ALRClassifier(start="random", random_state=7)
     assert model.to_recipe().seed == 7
     assert ALRClassifier(random_state=np.int64(7)).to_recipe().seed == 7

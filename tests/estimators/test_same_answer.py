@@ -220,7 +220,7 @@ def disagreements(seed, folder, script, compared):
                 yield seed, way, new.iloc[-len(numbers) :].iloc[rows].to_dict("list"), X.dtypes.to_dict()
 
 
-def test_tables_of_odd_values_are_predicted_alike_in_every_way(tmp_path, script, monkeypatch):
+def test_tables_of_unusual_values_get_equal_predictions_from_all_interfaces(tmp_path, script, monkeypatch):
     monkeypatch.setattr("alrviz.data.stream.new_rows.MIN_LARGE_BYTES", 0)
     compared, wrong = Counter(), []
     for seed in range(FIRST_CASE, FIRST_CASE + CASES):

@@ -97,7 +97,7 @@ def test_a_watched_model_is_copied_searched_and_pickled_as_ever():
     GridSearchCV(clone(model), {"alpha": [0.1, 1.0]}, cv=2).fit(X, y)
 
 
-def test_verbose_tells_the_steps_in_one_line_and_silence_is_the_default(capsys):
+def test_verbose_prints_steps_in_one_line_and_is_off_by_default(capsys):
     X, y = drawn()
     quiet = LRClassifier(order=1).fit(X, y)
     assert capsys.readouterr() == ("", "")

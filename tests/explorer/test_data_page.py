@@ -4,6 +4,7 @@ import gzip
 import io
 import re
 import time
+import zipfile
 from html import unescape
 
 import numpy as np
@@ -330,7 +331,7 @@ def test_the_export_says_where_it_comes_from(page):
 
 def test_missing_tokens_come_back_from_their_text():
     assert missing_tokens(missing_text(("", "?", "N/A"))) == ("", "?", "N/A")
-    assert missing_tokens("  ?   - ") == ("", "?", "-")
+    assert missing_tokens("  ? ; - ; n. d.") == ("", "?", "-", "n. d.")
 
 
 def test_read_options_are_shown_and_read_again(page):
@@ -338,7 +339,7 @@ def test_read_options_are_shown_and_read_again(page):
     assert "semicolons, utf-8, 1 header row, decimal commas" in page._head.object
     panel = find(page)
     assert (panel.widgets["delimiter"].value, panel.widgets["decimal"].value, panel._fields.visible) == (";", ",", True)
-    panel.widgets["missing"].value = "empty x0"
+    panel.widgets["missing"].value = "empty; x0"
     panel._read_button.clicks += 1
     settle(page)
     assert next(c for c in page.session.table.dataset.columns if c.name == "b").missing == 14
@@ -540,8 +541,29 @@ def test_a_file_that_is_no_table_is_told_what_would_be_possible(page, code):
     assert "<b>" not in card.text.object
     assert page._full.visible
     assert page.session.table.dataset is before
+    assert page._race.disabled
     page.session.clear_notice()
     assert not card.panel.visible
+    assert not page._race.disabled
+
+
+def test_a_table_of_a_zip_is_chosen_and_filled_down_on_the_page(page):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in ("one", "two"):
+            lines = "".join(f"{'uv'[k % 2] if k % 4 == 0 else ''},{k},{'xy'[k % 2]}\n" for k in range(40))
+            archive.writestr(f"{name}.csv", f"place,{name},class\n{lines}")
+    drop(page, file.getvalue(), name="tables.zip")
+    assert page._refusal.options.visible
+    panel = find(page)
+    assert [*panel.widgets["sheet"].options] == ["", "one.csv", "two.csv"]
+    panel.widgets["sheet"].value, panel.widgets["fill_down"].value = "two.csv", True
+    panel._read_button.clicks += 1
+    settle(page)
+    table = page.session.table.dataset.table
+    assert table.names == ("place", "two", "class")
+    assert table.values[0].series.notna().all()
+    assert panel.widgets["sheet"].value == "two.csv"
 
 
 def test_a_refused_file_is_read_with_other_options(page):

@@ -32,7 +32,7 @@ def test_the_line_is_used_until_there_is_a_verdict(page):
     assert (beside.family, beside.params["order"]) == ("alr", 2)
     run_study(page)
     chosen = page.study_view.study.verdict().recipe
-    assert page.recommendation().label == f"n = {chosen.params['order']}, t = {chosen.params['keep']:.0%}"
+    assert page.recommendation().label == f"n = {chosen.params['order']}, {100 * chosen.params['keep']:g} % kept"
     race_page = ConvergencePage(page.session)
     race_page.view()
     page.open_recommendation()

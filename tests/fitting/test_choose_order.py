@@ -82,7 +82,7 @@ def test_ordered_levels_need_not_be_smoothed():
     assert "MDL" not in run.notes[0]
 
 
-def test_a_threshold_and_numbers_that_tell_only_together_are_both_found():
+def test_thresholds_and_jointly_informative_numbers_are_found():
     """MDL is better at order 1, and cuts neither of two numbers whose product's sign is told."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(1500, 4)), columns=list("uvst"))
@@ -119,7 +119,7 @@ def test_parity_of_some_bits_is_found_though_pairs_do_not_help(n_bits, n_columns
     assert f"tuples of {n_bits} are lacking" in run.notes[0]
 
 
-def test_a_class_that_nothing_tells_leads_to_no_higher_order():
+def test_unpredictable_class_leads_to_no_higher_order():
     for seed in range(5):
         rng = np.random.default_rng(seed)
         columns = pd.DataFrame(rng.integers(0, 3, (800, 10))).astype(str)

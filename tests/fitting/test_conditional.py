@@ -247,7 +247,7 @@ def test_a_line_that_falls_for_ever_or_never_ends_too():
     assert trials < 20
 
 
-def test_cross_tuning_takes_the_median_of_what_is_best_on_each_fold():
+def test_cross_tuning_takes_the_median_of_the_best_steps_of_folds():
     dataset = load_demo("tic-tac-toe")
     run, steps = run_of(dataset, structure="tan", max_iter=40)
     frame = run.trace.frame()
@@ -360,7 +360,7 @@ def test_the_estimate_counts_possible_cells(structure, cells):
 
 
 @pytest.mark.parametrize(("structure", "tuned"), [("nb", False), ("tan", False), ("tan", True)])
-def test_the_estimate_is_what_it_takes(structure, tuned):
+def test_estimate_is_close_to_the_memory_used(structure, tuned):
     dataset = load_demo("led", 20_000)
     recipe = Recipe("elr", structure=structure, cross_tuning=tuned, max_iter=2)
     prepared = prepare(dataset, recipe, 1)

@@ -149,7 +149,7 @@ def test_all_weights_1_is_naive_bayes_with_kernel_densities(n_classes):
     np.testing.assert_allclose(log_softmax(found), log_softmax(joint), rtol=1e-10, atol=1e-10)
 
 
-def test_the_center_1_is_what_a_large_alpha_gives():
+def test_large_alpha_gives_the_center_1():
     encoded = mixed(60, 3)
     pulled = drain(density_run(encoded, bandwidth="silverman", alpha=1e9, center=1))
     bayes = drain(density_run(encoded, bandwidth="silverman", start="one", max_iter=0))

@@ -36,7 +36,7 @@ from tests.fitting.tables import drain, table
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
-def test_cells_seen_are_exact_where_all_tuples_are_looked_at(order, gaps):
+def test_number_of_seen_cells_is_exact_if_all_tuples_are_counted(order, gaps):
     encoded = table(60, (3, 9, 2, 5, 4), gaps=gaps)
     prepared = TrainingData(encoded, None, None, 1)
     seen = len(prepared.tables(order, 1.0).seen_cells)
@@ -152,7 +152,7 @@ def test_many_tuples_alone_are_no_reason_to_refuse():
     assert told.cost.bytes < 2**25
 
 
-def test_more_cells_than_kernels_can_tell_apart_are_refused():
+def test_more_cells_than_kernels_can_number_raise():
     recipe, levels = Recipe("lr", order=2, max_iter=0), [60_000] * 2
     limit = {"max_memory": 2**60}
     assert estimate_levels(levels, 2, 10**10, recipe, cells_seen=2**31 - 3, **limit).refusal == ""
@@ -187,7 +187,7 @@ def test_memory_error_names_needed_and_allowed_bytes():
     require_memory(fine)
 
 
-def test_half_of_what_is_free_may_be_used():
+def test_half_of_the_free_memory_may_be_used():
     told = estimate_levels([3, 3], 2, 10, Recipe("lr"))
     assert told.max_bytes == pytest.approx(free_memory() / 2, rel=0.5)
     assert free_memory() > 2**20

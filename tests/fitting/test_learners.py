@@ -42,7 +42,7 @@ def whole_objective(codes, y, family="alr", order=2, **params) -> LinearObjectiv
 
 
 @pytest.mark.parametrize("cells", ["dense", "seen"])
-def test_one_pass_along_a_line_tells_f_there_and_the_gradient_at_the_guess(cells):
+def test_one_pass_along_a_line_gives_f_and_the_gradient_at_the_guess(cells):
     codes, y = rows()
     own, whole = objective(counted(codes, y, 2, cells), "alr", codes, y), whole_objective(codes, y)
     rng = np.random.default_rng(0)
@@ -214,7 +214,7 @@ def test_weights_are_the_mean_of_moments_of_the_second_half_of_a_pass():
 
 
 @pytest.mark.parametrize(("loss", "solver"), [(0.0, "tron"), (99.0, "averaged")])
-def test_a_sample_chooses_what_is_better_on_further_rows(stream, monkeypatch, loss, solver):
+def test_solver_with_the_lower_loss_on_a_sample_is_chosen(stream, monkeypatch, loss, solver):
     monkeypatch.setattr(build_fit, "fit_sample", lambda objective, w0: (w0, loss))
     run = alrviz.Run(stream, recipe("auto", max_iter=1))
     run.advance()

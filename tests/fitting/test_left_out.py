@@ -27,7 +27,7 @@ def counted(of: TrainingData, **params) -> InMemory:
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
-def test_a_score_is_what_a_model_without_the_tuple_loses(monkeypatch, alpha):
+def test_tuple_score_is_the_loss_of_a_model_without_it(monkeypatch, alpha):
     monkeypatch.setattr(left_out, "search_eta0", lambda tried, method: 0.2)
     codes, y = rows(900)
     apart, rest = CodedRows(codes[:, :400].copy(), y[:400], CLASSES), (codes[:, 400:], y[400:])
@@ -72,7 +72,7 @@ def test_memory_for_few_models_takes_fewer_threads_and_for_none_is_refused():
     assert [LeaveOneTupleOut(tables, apart, params, 3, 4, max_bytes=k * each)._n_jobs for k in (1, 3, 9)] == [1, 3, 4]
 
 
-def test_the_pair_that_tells_is_found_by_leaving_it_out():
+def test_informative_pair_is_found_by_leaving_it_out():
     _, scores = counted(prepared(*planted())).scored(2, 0, "cv")
     assert scores.argmax() == len(scores) - 1
     assert scores[-1] > 10 * np.abs(scores[:-1]).max()

@@ -134,7 +134,7 @@ def test_labels_and_names():
 
 
 @pytest.mark.parametrize("family", ["lr", "alr"])
-def test_paper_mode_is_what_the_papers_ran(family):
+def test_paper_mode_has_the_settings_of_the_papers(family):
     recipe = Recipe(family, order=3, alpha=2, start="anje", share="tuple", discretize="quantile", seed=4) if (
         family == "alr"
     ) else Recipe(family, order=3, scale="diagonal", objective="mse", class_weight="balanced", holdout=0.5)  # fmt: skip
@@ -302,7 +302,7 @@ GOOD = json.loads(Recipe("lr").to_json())
     ],
     ids=lambda text: text[:30] + text[-40:],
 )  # fmt: skip
-def test_json_that_is_no_recipe_is_refused_as_such(text):
+def test_json_that_is_no_recipe_raises(text):
     """Recipes come out of URLs: whatever stands there ends in a RecipeError."""
     with pytest.raises(RecipeError):
         Recipe.from_json(text)

@@ -103,7 +103,7 @@ def test_threads_change_nothing():
     assert np.array_equal(one.state.point.w, two.state.point.w)
 
 
-def test_the_trace_says_what_the_weights_say():
+def test_trace_agrees_with_the_weights():
     run = drain(make("alr", alpha=0.3, center="anje"))
     trace, frame = run.trace, run.trace.frame()
     assert [step.index for step in trace] == list(range(len(trace)))

@@ -103,7 +103,7 @@ def test_conjugate_gradients_solve_a_parabola_as_the_linear_method_does():
     assert abs(dot(curved, fitted[2].carry[0])) < 0.1 * dot(curved, fitted[1].carry[0])  # conjugate
 
 
-def test_memory_is_what_was_asked_for():
+def test_lbfgs_keeps_as_many_pairs_as_its_memory():
     objective, w0 = make()
     for memory in (1, 4):
         *_, last = islice(states(LBFGS(memory), objective, w0), 12)

@@ -97,7 +97,7 @@ def test_the_latest_of_equal_runs_is_found(store):
     assert store.find("another", "path", '{"folds":2}', "d") is None
 
 
-def test_a_run_whose_id_is_taken_is_refused(store):
+def test_duplicate_run_id_raises(store):
     one = begin(store)
     with pytest.raises(StoreError):
         store.begin("another", "path", "{}", "d", id=one)
@@ -197,7 +197,7 @@ def test_a_file_of_a_later_format_is_left_alone(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["path", "race"])
-def test_a_reader_sees_nothing_of_what_another_process_adds_meanwhile(store, tmp_path, monkeypatch, kind):
+def test_reader_does_not_see_concurrent_writes(store, tmp_path, monkeypatch, kind):
     run, other = begin(store, kind=kind), Store(tmp_path)
 
     def add(place):
@@ -282,7 +282,7 @@ def test_a_database_of_another_program_is_left_alone(tmp_path):
         Store(tmp_path)
 
 
-def test_a_file_that_is_locked_says_by_whom(tmp_path):
+def test_locked_file_raises_and_does_not_block_readers(tmp_path):
     store = Store(tmp_path)
     other = sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -304,7 +304,7 @@ def test_a_file_that_is_locked_says_by_whom(tmp_path):
     other.close()
 
 
-def test_a_full_disk_is_named_and_what_was_kept_stays(store):
+def test_full_disk_is_reported_and_saved_results_stay(store):
     run = begin(store)
     save(store, run, 0)
     (pages,) = store.database.read("PRAGMA page_count")[0]

@@ -99,7 +99,7 @@ def test_large_scores_give_no_nan(loss):
 @LOSS
 @pytest.mark.parametrize("odd", [np.nan, np.inf])
 @pytest.mark.parametrize("lane", [0, 1, 2])
-def test_scores_beyond_all_numbers_do_not_look_well_fitted(loss, lane, odd):
+def test_infinite_scores_give_nan_losses(loss, lane, odd):
     rows, z, dz = make(CHUNK_ROWS + 3, 3)
     rows.y[:], rows.weights[:] = 1, 1.0
     z[7, :3] = odd if np.isinf(odd) else 0.0

@@ -331,7 +331,7 @@ def test_missing_values_are_informative_without_a_level(lacking, kind, params):
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
-def test_over_passes_whether_a_value_is_missing_tells_too(lacking, tmp_path):
+def test_missing_values_are_informative_in_streamed_fits(lacking, tmp_path):
     X, y = lacking
     X.assign(**{"class": y}).to_parquet(tmp_path / "t.parquet", index=False)
     recipe = alrviz.Recipe("hlr", order=2, missing="skip", discretize="mdl", holdout=0.0, tol=1e-10, solver="tron")
@@ -344,7 +344,7 @@ def test_over_passes_whether_a_value_is_missing_tells_too(lacking, tmp_path):
     assert run.estimate.cost.parameters == whole.estimate.cost.parameters
 
 
-def test_an_order_is_tried_where_only_gaps_tell():
+def test_order_is_tried_if_only_missing_values_are_informative():
     rng = np.random.default_rng(0)
     there = rng.random((2, 600)) < 0.5
     X = pd.DataFrame({name: np.where(own, "x", None) for name, own in zip("ab", there, strict=True)})

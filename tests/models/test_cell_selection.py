@@ -96,7 +96,7 @@ def test_of_exclusive_or_its_four_cells_are_kept_and_what_is_not_kept_adds_nothi
     assert scores[0] == pytest.approx(three.intercept_[1] - three.intercept_[0])
 
 
-def test_of_columns_of_many_levels_the_cells_that_tell_are_found_in_little_memory(tmp_path):
+def test_informative_cells_of_columns_with_many_levels_are_found_in_little_memory(tmp_path):
     rng, rows = np.random.default_rng(0), 40_000
     frame = pd.DataFrame({f"c{j}": np.char.add("v", rng.integers(0, 3000, rows).astype(str)) for j in range(4)})
     for j in (0, 1):  # one level of a column in ten rows

@@ -86,7 +86,7 @@ def test_tuples_that_do_not_fit_into_memory_are_refused_before_they_are_listed(c
 
 
 @pytest.mark.parametrize(("columns", "order"), [(1000, 2), (150, 3), (60, 4), (40, 5)])
-def test_half_of_what_is_free_may_hold_the_tuples(columns, order, monkeypatch):
+def test_tuples_may_use_half_of_the_free_memory(columns, order, monkeypatch):
     """What is told is what listing them takes, so that a limit just above lets them be listed."""
     shape = np.full(columns, 2), order
     monkeypatch.setattr(space_module, "free_memory", lambda: 2**24)

@@ -206,7 +206,7 @@ def test_a_table_of_levels_alone_has_no_bandwidth():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_levels_are_what_rows_get(classes):
+def test_levels_equal_the_codes_of_rows(classes):
     numbers, codes = (given_table := table(60, classes, categorical=2))[:2]
     features = DensityFeatures(*given_table)
     log_h = np.log(features.silverman)

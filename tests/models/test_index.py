@@ -75,7 +75,7 @@ def test_cells_that_collide_are_all_found():
 
 
 @given(st.lists(st.sampled_from([1, 2, 3, 5, 1000, 100_000]), min_size=2, max_size=4), st.integers(0, 10**6))
-def test_cells_are_found_by_marks_and_by_sorting_alike(levels, seed):
+def test_marks_and_sorting_find_the_same_cells(levels, seed):
     encoded = table(40, levels, 2, seed=seed, gaps=0.1, dtype=np.uint32)
     found = []
     for stamps in (2**22, 0):

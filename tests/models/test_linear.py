@@ -103,7 +103,7 @@ def test_fitted_model_reuses_the_cover_of_its_fit(monkeypatch):
     assert model._score_table.n_rows > 0
 
 
-def test_a_pickle_leaves_the_table_of_look_ups_behind():
+def test_pickle_excludes_the_lookup_index():
     model, codes = make()
     scores = model.scores(codes, 1)
     assert "_index_and_cells" in model.__dict__

@@ -97,7 +97,7 @@ def test_free_weights_are_those_of_the_formula(tables, share):
 
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("family", ["lr", "alr", "alrj"])
-def test_pull_is_the_transpose_of_phi(tables, family, share):
+def test_adjoint_is_the_transpose_of_phi(tables, family, share):
     of, rng = parameterise(family, tables, share=share), np.random.default_rng(0)
     w, dphi = rng.normal(size=of.shape), rng.normal(size=of.scale.shape)
     assert (of.adjoint(dphi.copy()) * w).sum() == pytest.approx((dphi * of.phi(w)).sum(), rel=1e-12)

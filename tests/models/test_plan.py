@@ -104,7 +104,7 @@ def test_blocks_of_many_tuples_have_inner_ones_and_fewer_links(order):
     assert 4 * found.plan.n_links < 3 * (np.diff(found.blocks.first) @ tuples)
 
 
-def test_a_copy_of_a_column_is_looked_up_with_it():
+def test_copy_of_a_column_shares_its_lookup():
     """Columns that say the same have no more joint values than one of them: together they cost one look-up."""
     encoded = table(2000, (5, 5, 5, 5), 2)
     encoded.codes[1:] = encoded.codes[0]

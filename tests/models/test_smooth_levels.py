@@ -54,7 +54,7 @@ def numbers(rows=300, seed=0, n_classes=2):
     return frame, np.array([f"class {k}" for k in range(n_classes)])[y]
 
 
-def test_steps_are_prefix_sums_by_hand(monkeypatch):
+def test_steps_equal_prefix_sums(monkeypatch):
     monkeypatch.setattr(parameterisation, "step_variances", lambda tables, chains: 2.0 / np.maximum(1, chains - 1))
     space = space_of(np.array([3, 3, 2]), AllOrders(2))
     seen = np.arange(space.n_cells)

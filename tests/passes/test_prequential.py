@@ -21,7 +21,7 @@ def rows(n=60, n_classes=3, seed=0):
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("kind", ["ones", "fixed", "so far", "count"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_stream_costs_what_the_formulas_say(kind, adaptive, n_classes):
+def test_stream_cost_equals_the_formulas(kind, adaptive, n_classes):
     cells, y = rows(n_classes=n_classes)
     fixed = -np.random.default_rng(1).random((5 + 9 + 1, n_classes)) - 0.1
     learner = Learner(kind, 14, 5, n_classes, LEVELS, 0.7, 0.5, fixed if kind == "fixed" else None, 0.3, adaptive)

@@ -100,7 +100,7 @@ def test_links_in_parts_of_any_size_give_the_same_bits(part, monkeypatch):
 
 
 @pytest.mark.parametrize("cached", [1, 30_000])
-def test_blocks_taken_over_many_rows_give_the_same_bits(cached, monkeypatch):
+def test_chunked_blocks_give_the_same_bits(cached, monkeypatch):
     whole = everything(5000, 5, 1)
     monkeypatch.setattr(passes, "_CACHE_TABLE_BYTES", 0)
     monkeypatch.setattr(passes, "_GROUP_TABLE_BYTES", cached)

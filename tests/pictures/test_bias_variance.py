@@ -169,5 +169,7 @@ def test_models_that_share_a_line_share_its_look():
     recipes = [Recipe(family, order=order) for family in ("lr", "alr") for order in (1, 2)]
     looks = pictures.line_looks(recipes, dark=False)
     assert looks[0] == looks[1] != looks[2] == looks[3]
+    (only_look,) = pictures.line_looks([Recipe("tan")], dark=False)
+    assert only_look
     by_alpha = [Recipe("lr", order=2, alpha=alpha) for alpha in (0.1, 1.0)]
     assert len(set(pictures.line_looks(by_alpha, dark=False))) == 1

@@ -98,7 +98,7 @@ def test_the_headlines(losses, headline, measure):
         assert "AnJE 0.700, without a penalty 1.500" in verdict.detail
 
 
-def test_there_is_no_verdict_before_a_path():
+def test_no_verdict_before_a_path():
     empty = Told((0.5, 0.4, 0.6))
     empty.table = pd.DataFrame()
     assert path_verdict(empty) is None

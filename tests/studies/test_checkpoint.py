@@ -102,7 +102,7 @@ def test_a_key_knows_the_memory_of_a_fit_and_the_format_of_its_numbers(monkeypat
     assert not set(before) & set(keys())
 
 
-def test_the_memory_of_a_fit_does_not_follow_what_is_free(monkeypatch):
+def test_memory_of_a_fit_does_not_depend_on_free_memory(monkeypatch):
     from alrviz import memory
 
     before = small().max_memory

@@ -100,7 +100,7 @@ def test_one_standard_error_rule_by_hand(planted):
     assert uneven.verdict().best == 2
 
 
-def test_the_sentence_says_gain_folds_and_cost(planted):
+def test_sentence_names_gain_folds_and_cost(planted):
     study = planted({0: np.full(5, 0.69), 1: np.full(5, 0.40) + 0.01 * np.arange(5), 2: np.full(5, 0.60)})
     verdict = study.verdict()
     assert "(n = 1) are best: test log loss 0.420, class shares 0.690" in verdict.headline
@@ -152,7 +152,7 @@ def test_an_order_that_has_not_begun_is_waited_for(planted):
     assert "Not enough folds" in study.verdict().headline
 
 
-def test_before_two_folds_there_is_no_verdict():
+def test_no_verdict_before_two_folds():
     study = choose_order(load_demo("xor", 100), n_jobs=1)
     assert study.verdict().order is None
     assert "Not enough folds" in study.verdict().headline
@@ -249,11 +249,11 @@ def test_the_verdict_names_what_autoclassifier_takes_and_gives_its_recipe_where_
     assert set(study.reliability().order) == {1, 2}
 
 
-def test_what_autoclassifier_fits_is_one_recipe():
+def test_autoclassifier_fits_a_single_recipe():
     assert alrviz.AutoClassifier().to_recipe() == AUTOMATIC.replace(holdout=0.0)
 
 
-def test_boosting_is_no_order(referenced):
+def test_boosting_is_not_counted_as_an_order(referenced):
     assert referenced.summary().order.tolist() == [1, 2]
     assert len(referenced.boosting_folds()) == 3
     assert set(referenced.reliability().order) == {1, 2}

@@ -45,7 +45,7 @@ def test_keeping_all_is_alr(study):
     np.testing.assert_allclose(mine.log_loss.to_numpy(), alr.log_loss.to_numpy(), rtol=1e-3)
 
 
-def test_fewer_than_two_folds_say_nothing_yet():
+def test_fewer_than_two_folds_give_no_verdict():
     study = alrviz.choose_tuples(alrviz.load_demo("xor"), n_jobs=1)
     assert study.verdict().recipe is None
     assert "Not enough folds" in study.verdict().headline

@@ -74,7 +74,7 @@ def test_a_summary_is_there_before_anything_is_computed():
     assert len(lines) == 9
 
 
-def test_csv_says_where_it_comes_from_and_reads_back(study):
+def test_csv_contains_its_provenance_and_can_be_read_back(study):
     text = study_csv(study)
     assert '# study: "compare"' in text
     assert sum(line.startswith("# recipe ") for line in text.splitlines()) == 3

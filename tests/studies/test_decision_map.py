@@ -51,7 +51,7 @@ def blobs(n=200, seed=0):
     return X, np.where(X @ [2.0, -1.0] + 0.3 * rng.normal(size=n) > 0, "yes", "no")
 
 
-def test_a_place_holds_what_the_model_says_there():
+def test_map_cell_has_the_prediction_of_the_model():
     X, y = blobs()
     model = LogisticRegression().fit(X, y)
     maps = list(decision_map(model, X, y))
@@ -296,7 +296,7 @@ def test_an_axis_rests_while_it_fits():
         ({"y": ["low"]}, "expected one per row"),
     ],
 )
-def test_errors_name_what_is_valid(mixed, model, options, message):
+def test_error_messages_name_valid_values(mixed, model, options, message):
     with pytest.raises(TableError, match=message):
         list(decision_map(model, mixed[0], **options))
 
@@ -307,7 +307,7 @@ def test_unfitted_classifier_cannot_be_mapped(model):
         list(decision_map(model, [[0.0, 1.0], [1.0, 0.0]]))
 
 
-def test_a_map_begins_with_scales_unless_others_are_wished_for(mixed):
+def test_map_starts_on_numeric_scales_by_default(mixed):
     X, _ = mixed
     assert first_axes(X[["colour", "length", "size", "weight"]]) == ("length", "weight")
     assert first_axes(X, "colour", "length") == ("colour", "length")
@@ -316,7 +316,7 @@ def test_a_map_begins_with_scales_unless_others_are_wished_for(mixed):
     assert first_axes(X, "weight", "weight") == ("weight", "length")
 
 
-def test_a_map_begins_with_the_columns_that_tell_most_about_the_classes():
+def test_map_starts_with_the_most_informative_columns():
     draw = np.random.default_rng(0)
     y = draw.integers(0, 2, 400)
     clear, other = y + 0.6 * draw.normal(size=400), y + 0.8 * draw.normal(size=400)

@@ -51,7 +51,7 @@ def test_the_unbiased_form_does_not_depend_on_the_number_of_rounds():
     assert few.variance == pytest.approx(0.21 / 2, abs=2e-3)
 
 
-def test_one_model_has_no_variance_to_tell():
+def test_single_model_has_no_variance():
     with pytest.raises(RecipeError, match=r"2 models.*1"):
         decompose(np.zeros((1, 3), int), np.zeros(3, int), 2)
 

@@ -156,7 +156,7 @@ def test_bands_leave_a_twentieth_of_further_draws_on_either_side(data, study):
     assert line.nats_high - line.nats == pytest.approx(nats.max() - np.median(nats))
 
 
-def test_bands_lie_about_what_they_are_of():
+def test_bands_are_shifted_to_the_model():
     """Of letter at order 2 all refits find fewer nats than the model, which knows its rows by heart; here of some."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(0, 6, (300, 3)), columns=list("abc")).astype(str)

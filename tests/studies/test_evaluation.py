@@ -70,7 +70,7 @@ def test_matched_thresholds_by_hand(small):
     assert np.isnan(small.at(1.0).ppv), "nothing is predicted so"
 
 
-def test_costs_say_what_is_predicted(small):
+def test_costs_decide_the_predicted_class(small):
     """A missed row that costs four false alarms is the threshold 1/5; of three classes by hand."""
     costs = [[0, 1], [4, 0]]
     cheap = small.decided(costs=costs)

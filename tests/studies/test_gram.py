@@ -37,7 +37,7 @@ def test_the_share_of_pairs(chunk, monkeypatch):
     assert found.chance == pytest.approx(max(same, 1 - same))
 
 
-def test_features_that_know_the_class_tell_all_pairs_apart():
+def test_features_separating_the_classes_distinguish_all_pairs():
     y = np.array([0, 1, 0, 1, 1])
     found = gram((2.0 * y - 1)[None, None], y, ["no", "yes"])
     assert found.share == 1.0

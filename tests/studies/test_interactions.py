@@ -239,7 +239,7 @@ def test_muting_is_the_model_without_the_tuples_own_effect():
     assert curve["log_loss"].iloc[0] == pytest.approx(every.loc["muted", "log_loss"], abs=1e-10)
 
 
-def test_a_model_file_is_taken_apart_as_its_model(tmp_path):
+def test_effects_of_a_model_file_equal_those_of_its_model(tmp_path):
     data = alrviz.load_demo("led", 500)
     model = alrviz.HLRClassifier(order=2).fit(data.X, data.y)
     save_model(model, tmp_path / "model.zip")

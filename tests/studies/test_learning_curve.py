@@ -44,7 +44,7 @@ def test_every_learner_meets_the_rows_in_the_same_order():
     assert firsts.log_loss.tolist() == pytest.approx([np.log(10)] * 4)
 
 
-def test_no_learner_knows_rows_that_are_judged_later_unless_it_is_asked_to(monkeypatch):
+def test_learners_do_not_see_later_rows_unless_configured_to(monkeypatch):
     """With other classes in the second half of the rows the first half costs the same."""
     monkeypatch.setattr(learning_curve_task, "ETAS", (1.0,))  # no search for a step length
     data, recipe = load_demo("led", 200), row_by_row("alr", 1)

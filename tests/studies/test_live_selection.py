@@ -67,7 +67,7 @@ def test_jointly_informative_columns_are_found_by_gain_only():
     assert found.numbers(found.all_tuples()).tolist() == list(range(66))
 
 
-def test_a_column_of_one_level_tells_nothing_with_any_other():
+def test_column_of_one_level_is_uninformative_with_any_other():
     xor = alrviz.load_demo("xor", 400)
     data = alrviz.Dataset.from_arrays(xor.X.assign(same="a"), xor.y)
     found = last(LiveSelection(data), alrviz.Recipe("salr", order=2, keep=1.0))

@@ -20,7 +20,7 @@ from alrviz.studies.core.names import short_names
         ([{"class_weight": {"a": 1}}, {"class_weight": {"a": 2}}], ["lr #1", "lr #2"]),
     ],
 )
-def test_a_name_says_what_differs_and_no_more(settings, names):
+def test_names_contain_only_settings_that_differ(settings, names):
     assert short_names([Recipe("lr", **each) for each in settings]) == names
 
 
@@ -30,6 +30,6 @@ def test_racers_of_elr_are_told_apart_by_their_tables_and_by_when_they_stop():
     assert short_names([Recipe("elr", structure={"b": "a"}), Recipe("lr")]) == ["elr", "lr"]
 
 
-def test_what_autoclassifier_fits_has_its_name_among_others_of_its_family():
+def test_autoclassifier_is_named_among_models_of_its_family():
     recipes = [Recipe("hlr", order=2), AUTOMATIC.replace(seed=3, holdout=0.2), Recipe("hgb")]
     assert short_names(recipes) == ["hlr", "AutoClassifier", "boosting"]

@@ -79,7 +79,7 @@ ERRORS = [StoreError(Sentence("'/home/x' is full", "the disk is full")), TypeErr
 
 
 @pytest.mark.parametrize("error", ERRORS)
-def test_a_race_that_cannot_be_kept_says_why_and_no_step_counts_as_kept(store, monkeypatch, error):
+def test_unsaved_race_reports_why_and_counts_no_saved_steps(store, monkeypatch, error):
     def broken(*_):
         raise error
 

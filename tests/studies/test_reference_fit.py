@@ -16,7 +16,7 @@ def gaussians():
     return alrviz.load_demo("four-gaussians", rows=400)
 
 
-def test_a_peer_learns_the_training_rows_and_is_judged_on_the_others(gaussians):
+def test_peer_learns_training_rows_and_is_evaluated_on_the_others(gaussians):
     found = fit_reference("svm-rbf", gaussians, holdout=0.3, seed=1)
     splits = split_holdout(gaussians.y, 0.3, 1)
     train, held = splits.train, splits.test
@@ -52,7 +52,7 @@ def test_a_class_the_model_does_not_know_has_no_probability(gaussians):
     assert log_loss == pytest.approx(52 * np.log(2))
 
 
-def test_the_truth_is_no_fit_and_its_loss_is_that_of_its_probabilities(gaussians):
+def test_truth_is_not_fitted_and_has_the_loss_of_its_probabilities(gaussians):
     truth = demo_truth("four-gaussians")
     found = fit_reference("truth", gaussians, holdout=0.5, seed=2, truth=truth)
     held = split_holdout(gaussians.y, 0.5, 2).test

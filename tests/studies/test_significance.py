@@ -21,7 +21,7 @@ def test_sign_test_by_hand(wins, losses):
     assert sign_test(wins, losses) == pytest.approx(min(1.0, 2 * tail))
 
 
-def test_what_alr_prints_wrongly():
+def test_errors_in_the_formulas_of_the_alr_paper():
     """[ALR]: 8/0/0 is .0078 (it prints .073), 4/0/4 is 1 (it prints 1.273), 32 losses of 76 ..."""
     assert sign_test(8, 0) == pytest.approx(0.0078, abs=5e-5)
     assert sign_test(4, 4) == 1.0

@@ -85,7 +85,7 @@ def test_a_fit_of_a_study_is_the_estimators():
     assert result.rows[0]["memory"] == 10
 
 
-def test_a_cell_that_fails_says_why_and_the_others_go_on():
+def test_failed_fit_gives_its_reason_and_the_others_go_on():
     study = small([Recipe("lr", order=1, alpha=1.0), Recipe("lr", order=12, alpha=1.0)]).run()
     frame = study.frame()
     assert (study.phase, study.progress.failed) == ("done", 4)
@@ -202,7 +202,7 @@ def test_an_error_of_the_study_itself_reaches_the_reader(monkeypatch):
 # -- what it says -----------------------------------------------------------------------------------------------------
 
 
-def test_progress_tells_how_much_time_is_left(monkeypatch):
+def test_progress_includes_the_time_left(monkeypatch):
     slow(monkeypatch, 0.05)
     study = small()
     assert (study.phase, study.progress.n_done, study.progress.seconds_left) == ("waiting", 0, None)
@@ -235,7 +235,7 @@ def test_time_left_follows_from_what_was_measured_against_its_estimate():
     assert two == pytest.approx(4.2)
 
 
-def test_a_study_tells_its_estimate_and_how_far_it_is(capsys, monkeypatch):
+def test_study_reports_its_estimate_and_progress(capsys, monkeypatch):
     data = load_demo("led", 300)
     study = choose_order(data, Recipe("lr", alpha=0.1), orders=(0, 1, 2), repeats=1, folds=4, n_jobs=1)
     known = study.estimate()
@@ -332,7 +332,7 @@ def test_redo_raises_while_the_study_runs(monkeypatch):
     rows.close()
 
 
-def test_a_frame_survives_what_is_forgotten_meanwhile(monkeypatch):
+def test_frame_survives_failures_forgotten_while_it_is_made(monkeypatch):
     monkeypatch.setattr(workers, "compute", lambda *_: failure("lost"))
     study, original = small().run(), pd.DataFrame
     monkeypatch.setattr(pd, "DataFrame", lambda rows: (study._forget_failed(), original(rows))[1])

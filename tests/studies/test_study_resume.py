@@ -43,7 +43,7 @@ def test_kept_means_in_the_folder_of_the_environment(tmp_path, monkeypatch):
     store.close()
 
 
-def test_a_failed_cell_is_kept_as_that_until_it_is_asked_for_again(tmp_path, monkeypatch):
+def test_failed_fit_stays_failed_until_it_is_requested_again(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(workers, "compute", lambda task, *rest: failure("lost"))
         assert small(keep=tmp_path).run().progress.failed == 12

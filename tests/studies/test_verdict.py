@@ -139,7 +139,7 @@ def test_different_objectives_with_a_tie_and_with_a_difference():
     assert "no test rows" in verdict(bare).headline
 
 
-def test_perfect_fit_says_that_there_is_no_best_model():
+def test_perfect_fit_has_no_best_model_in_its_verdict():
     values = 0.5 ** np.arange(20)
     racers = [
         lane("lr", values, "separated", lead=1.0, heldout_loss=0.3),
@@ -261,7 +261,7 @@ def faster(ends, heldout=(None, None)):
     )
 
 
-def test_a_faster_racer_that_ends_worse_on_held_out_rows_is_told_so_at_once():
+def test_verdict_names_a_faster_racer_that_is_worse_on_test_rows():
     told = faster((1.374, 1.498))
     assert (told.code, told.winner) == ("faster", "alr")
     assert "test loss is worse" in told.headline

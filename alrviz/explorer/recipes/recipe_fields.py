@@ -65,8 +65,8 @@ class Choosable:
 def family_entries(families: Collection[str]) -> dict[str, str]:
     """Return the entries of a menu of families: names by label.
 
-    >>> family_entries(["alr", "anje"])
-    {'alr (lr, preconditioned)': 'alr', 'AnJE (counts, no fit)': 'anje'}
+    >>> family_entries(["alr", "anje", "rf"])
+    {'alr (lr, preconditioned)': 'alr', 'AnJE (counts, no fit)': 'anje', 'random forest': 'rf'}
     """
     definitions = [FAMILIES[name] for name in families]
     return {

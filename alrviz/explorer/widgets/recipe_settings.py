@@ -14,12 +14,13 @@ from alrviz.errors import AlrvizError, RecipeError
 from alrviz.explorer.recipes.recipe_fields import (
     RACE_CHOICES,
     Choosable,
+    family_entries,
     param_of,
     setting_names,
 )
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS, button, html
-from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
+from alrviz.fitting.families import ENCODING, RUNS
 from alrviz.fitting.families.param import Param, in_digits
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.views.core.panes import Updating
@@ -58,7 +59,7 @@ class RecipeSettings:
         self._title, self._problem, self._badge, self._solver = (html((4, 8)) for _ in range(4))
         self._reasons: Sequence[str] = ()
         family = self._build_select("family", "Family")
-        family.options = {FAMILIES[name].words: name for name in self._choosable.families}
+        family.options = family_entries(self._choosable.families)
         self._fields: dict[str, Viewable] = {"family": family}
         # A link may contain a family that the menu does not offer.
         names = setting_names(dict.fromkeys((*RUNS, *self._choosable.families)))

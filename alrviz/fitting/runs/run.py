@@ -80,6 +80,7 @@ class Run(RunAttributes, Job[Step]):
             or a `distributed.Client`: the same bits, sooner. Steps row by row (AdaGrad's) run on this machine.
         progress: for a table read in batches, called with what is read or encoded, and the number of rows so far.
         on_trial: called with each entry of `trials` as it comes.
+        time_limit: seconds of the search of order="auto", see `choose_order`; None for no limit.
         estimate: an earlier estimate for the same rows and threads; None to estimate when the run starts, which also
             happens if less memory is free by then than the estimate needs.
 
@@ -125,6 +126,7 @@ class Run(RunAttributes, Job[Step]):
         progress: Progress = no_progress,
         estimate: Estimate | None = None,
         on_trial: Callable[[Mapping[str, float]], object] | None = None,
+        time_limit: float | None = None,
     ):
         if dataset is not None and not isinstance(dataset, Stream):  # rows of `of` and `on` are encoded already
             require_dataset(dataset)
@@ -155,7 +157,7 @@ class Run(RunAttributes, Job[Step]):
         self.estimate = estimate
         self.compile_seconds = 0.0
         self._n_jobs = n_jobs
-        self._max_memory = max_memory
+        self._max_memory, self._time_limit = max_memory, time_limit
         self._start = start
         self._on_step, self._on_trial = on_step, on_trial
         self._advancing = threading.Lock()
@@ -207,6 +209,7 @@ class Run(RunAttributes, Job[Step]):
         on_step: Callable[[Step], object] | None = None,
         encode: Callable[[Recipe], TrainingData] | None = None,
         on_trial: Callable[[Mapping[str, float]], object] | None = None,
+        time_limit: float | None = None,
     ) -> "Run":
         """Return a run on prepared rows, sharing their covers and counts with other runs.
 
@@ -214,8 +217,9 @@ class Run(RunAttributes, Job[Step]):
         every order that is tried (order="auto"). The other arguments are those of `Run`.
         """
         run = cls(
-            None, recipe, n_jobs=prepared.n_jobs, max_memory=max_memory, start=start, on_step=on_step, on_trial=on_trial
-        )
+            None, recipe, n_jobs=prepared.n_jobs, max_memory=max_memory, start=start, on_step=on_step,
+            on_trial=on_trial, time_limit=time_limit,
+        )  # fmt: skip
         run._prepared, run._encode = prepared, encode
         return run
 
@@ -519,8 +523,8 @@ class Run(RunAttributes, Job[Step]):
             settings = {"solver": "auto", "max_iter": 200}
             recipe = requested.replace(**{name: value for name, value in settings.items() if name in requested.params})
         choice = choose_order(
-            recipe, prepared, self._encode or (lambda recipe: prepared), max_memory=self._max_memory, stop=self.token,
-            on_trial=on_trial,
+            recipe, prepared, self._encode or (lambda recipe: prepared), max_memory=self._max_memory,
+            time_limit=self._time_limit, stop=self.token, on_trial=on_trial,
         )  # fmt: skip
         sentence, chosen_params = choice.sentence, choice.recipe.params
         if sampled:

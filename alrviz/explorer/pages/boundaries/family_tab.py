@@ -14,14 +14,14 @@ from panel.viewable import Viewable
 from alrviz.data.dataset import Dataset
 from alrviz.explorer.pages.boundaries.fit import MapTab, first_row, map_axes, peer_menu
 from alrviz.explorer.pages.boundaries.texts import family_script, peer_html, run_html
-from alrviz.explorer.recipes.recipe_fields import alpha_entries
+from alrviz.explorer.recipes.recipe_fields import alpha_entries, family_entries
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import TextDialog
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import card, html, room
 from alrviz.explorer.widgets.export_model import FittedModel, model_of_peer
 from alrviz.explorer.widgets.menus import order_buttons
-from alrviz.fitting.families import FAMILIES, RUNS
+from alrviz.fitting.families import RUNS
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.maps.partial_dependence import first_others
 from alrviz.studies.maps.run_classifier import model_at
@@ -109,7 +109,7 @@ class FamilyTab(MapTab):
             self.name = ""
         recipe, is_recipe = self.recipe, not self.name
         with self._setting:
-            families = {FAMILIES[name].words: name for name in RUNS}
+            families = family_entries(RUNS)
             self.model.options = {**families, **{label: _PEER + slug for label, slug in peers.items()}}
             self.model.value = recipe.family if is_recipe or dataset is None else _PEER + self.name
             self.order.visible = is_recipe and "order" in recipe.params

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import panel_material_ui as pmui
 
+from alrviz.data.source import tables_of_zip
 from alrviz.errors import EMPTY_TABLE, FOREIGN_FORMAT, ONE_COLUMN, UNEVEN_LINES, AlrvizError, TableError, for_page
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import button, card, html
@@ -140,7 +141,7 @@ class RefusalCard:
         code = refusal.error.code if isinstance(refusal.error, AlrvizError) else ""
         advice_html = "".join(f"<li>{safe(sentence, 400)}</li>" for sentence in _ADVICE.get(code, _GENERAL_ADVICE))
         lines = first_lines(refusal.upload.data)
-        self.options.visible = lines is not None
+        self.options.visible = lines is not None or bool(tables_of_zip(refusal.upload.data))
         lines_html = "".join(f"<div>{safe(line, MAX_LINE_CHARS) or '&nbsp;'}</div>" for line in lines or ())
         self.text.object = (
             f"<h1>{safe(refusal.upload.name, 80)} could not be read as a table</h1><br><p>What you can do:</p>"

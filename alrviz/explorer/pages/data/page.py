@@ -85,6 +85,7 @@ class DataPage(Page):
         self.session.subscribe(lambda _: self._ask_questions(), "history")
         self.session.subscribe(lambda event: self._on_problem(event.new), "problem")
         self.session.subscribe(lambda _: self._recut(), "cuts")
+        self.session.subscribe(lambda _: self._disable_race(), "refusal")
         self._table_changed()
         states = (self._refusal.panel, self._target.panel, self._empty, self._top, self._questions.panel, self._full)
         return pn.Column(*states, self._gallery.place, sizing_mode="stretch_width", margin=0)
@@ -104,12 +105,20 @@ class DataPage(Page):
         go, drawer = partial(self.session.go, "convergence", race=True), partial(self.session.open_drawer, True)
         demos = button("Demo sets", self._gallery.open, icon="apps", **button_params)
         options = button("How it was read", drawer, icon="tune", **button_params)
-        race = button("Open in Convergence", go, icon="show_chart", variant="contained", margin=0)
+        self._race = button("Open in Convergence", go, icon="show_chart", variant="contained", margin=0)
+        self._disable_race()
         self._name.css_classes = ["alrviz-line"]
         self._split = split_menu(self.session)
         self._split.param.update(margin=(0, 8, 0, 0), align="center")
-        controls_row = pn.Row(self._name, self._split, demos, options, race, sizing_mode="stretch_width", margin=0)
+        controls_row = pn.Row(
+            self._name, self._split, demos, options, self._race, sizing_mode="stretch_width", margin=0
+        )
         return card(controls_row, self._head, self._notes)
+
+    def _disable_race(self) -> None:
+        """Disable "Open in Convergence" while a refused file is shown, as it would open the table before it."""
+        if self._built:
+            self._race.disabled = self.session.table.refusal is not None
 
     def _columns_row(self) -> Viewable:
         export = csv_button("columns.csv", self.columns_csv, "the list of columns", "Columns as CSV")

@@ -8,6 +8,7 @@ from panel.viewable import Viewable
 
 from alrviz.data.limits import size_text
 from alrviz.data.options import DECIMALS, DELIMITERS, ENCODINGS, THOUSANDS, ReadOptions
+from alrviz.data.source import tables_of_zip
 from alrviz.errors import AlrvizError
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import button, html
@@ -21,13 +22,13 @@ _ORDERS = {"": None, "day": True, "month": False}
 
 
 def missing_text(tokens: tuple[str, ...]) -> str:
-    """Return missing tokens for a text field: separated by spaces, the empty cell as a word."""
-    return "  ".join(_EMPTY if token == "" else token for token in tokens)
+    """Return missing tokens for a text field: separated by semicolons, the empty cell as a word."""
+    return "; ".join(_EMPTY if token == "" else token for token in tokens)
 
 
 def missing_tokens(text: str) -> tuple[str, ...]:
     """Return the missing tokens in the field's text (inverse of `missing_text`); the empty cell is always the first."""
-    tokens = ["" if token == _EMPTY else token for token in text.split()]
+    tokens = ["" if token == _EMPTY else token for token in map(str.strip, text.split(";"))]
     return tuple(dict.fromkeys(["", *tokens]))
 
 
@@ -57,7 +58,7 @@ class ReadOptionsPanel:
             ),
             "missing": pmui.TextInput(
                 label="Missing values are written",
-                description="Separated by spaces. An empty cell is always missing.",
+                description="Separated by semicolons. An empty cell is always missing.",
                 **wide_params,
             ),
             "sheet": pmui.Select(label="Sheet", options=[], **wide_params),
@@ -67,6 +68,7 @@ class ReadOptionsPanel:
             "skip_rows": pmui.IntInput(label="Lines to skip before the header", start=0, value=0, **wide_params),
             "skip_footer": pmui.IntInput(label="Lines to skip after the table", start=0, value=0, **wide_params),
             "comment": pmui.TextInput(label="Comment lines begin with", **wide_params),
+            "fill_down": pmui.Checkbox(label="An empty cell has the value above it", **wide_params),
             "merge_case": pmui.Checkbox(label="Yes, yes and YES are one level (yES is another)", **wide_params),
         }  # fmt: skip
         self._read_button = button("Read the file again", self._reread, variant="contained", margin=(12, 0))
@@ -83,9 +85,8 @@ class ReadOptionsPanel:
         if refusal is not None:
             self._fields.visible = True
             self._head.object = f"<h1>How to read it</h1><br><p>Say how {safe(refusal.upload.name)} is to be read.</p>"
-            self._fill_widgets(
-                replace(ReadOptions(delimiter=","), **(refusal.upload.options or ReadOptions()).explicit_options), ()
-            )
+            options = replace(ReadOptions(delimiter=","), **(refusal.upload.options or ReadOptions()).explicit_options)
+            self._fill_widgets(options, tables_of_zip(refusal.upload.data))
             return
         self._fields.visible = upload is not None and table is not None
         if upload is None or table is None:
@@ -101,21 +102,21 @@ class ReadOptionsPanel:
             f"<h1>How it was read</h1><br><p>{safe(upload.name)}, {size_text(len(upload.data))}. This was detected; "
             "change what is wrong and read it again.</p>"
         )
-        self._fill_widgets(table.options, table.sheets)
+        self._fill_widgets(table.options, table.sheets or tables_of_zip(upload.data))
 
     def _fill_widgets(self, options: ReadOptions, sheets: tuple[str, ...]) -> None:
-        is_text, is_workbook = options.delimiter is not None, options.sheet is not None
+        is_text, is_workbook = options.delimiter is not None, bool(sheets) and options.delimiter is None
         widgets = self.widgets
         for name in ("delimiter", "encoding", "comment"):
             widgets[name].visible = is_text
-        for name in ("decimal", "thousands", "header", "skip_rows", "skip_footer"):
+        for name in ("decimal", "thousands", "header", "skip_rows", "skip_footer", "fill_down"):
             widgets[name].visible = is_text or is_workbook  # the types of Parquet, ARFF and others are known
-        widgets["sheet"].visible = is_workbook
+        widgets["sheet"].visible = bool(sheets)
         delimiters = [d for d in (*DELIMITERS, " ", options.delimiter) if d]
         widgets["delimiter"].options = {_DELIMITER_WORDS.get(d, d): d for d in dict.fromkeys(delimiters)}
         encodings = [*ENCODINGS, *([options.encoding] if options.encoding else [])]
         widgets["encoding"].options = list(dict.fromkeys(encodings))
-        widgets["sheet"].options = list(sheets)
+        widgets["sheet"].options = [*([] if options.sheet in sheets else [""]), *sheets]
         self._initial = {
             "delimiter": options.delimiter or ",",
             "encoding": options.encoding or ENCODINGS[0],
@@ -126,12 +127,13 @@ class ReadOptionsPanel:
             "skip_rows": options.skip_rows or 0,
             "skip_footer": options.skip_footer or 0,
             "comment": options.comment or "",
-            "sheet": options.sheet,
+            "sheet": options.sheet if options.sheet in sheets else "",
+            "fill_down": bool(options.fill_down),
             "merge_case": options.merge_case is not False,
             "dayfirst": next(word for word, order in _ORDERS.items() if order is options.dayfirst),
         }
         for name, widget in self.widgets.items():
-            if name != "sheet" or is_workbook:
+            if name != "sheet" or sheets:
                 widget.value = self._initial[name]
 
     def _reread(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from alrviz import __version__
 from alrviz.data.dataset import Dataset
 from alrviz.explorer.recipes.questions import MAX_ITERATIONS, MAX_RACERS
+from alrviz.explorer.recipes.recipe_fields import family_entries
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.study_estimate import estimate_recipes
@@ -24,9 +25,9 @@ from alrviz.views.studies.path import PathView
 
 ORDERS = (1, 2, 3)
 FAMILY_SETS = {"alr": ("alr",), "lr": ("lr",), "both": ("lr", "alr")}
-FAMILY_NAMES = {"alr": "alr", "lr": "lr", "lr and alr": "both"}
+FAMILY_NAMES = {**family_entries(["alr", "lr"]), "lr and alr": "both"}
 CENTERS: dict[str, tuple[Any, ...]] = {"anje": ("anje",), "0": (0,), "1": (1,), "all": (0, 1, "anje")}
-CENTER_NAMES = {"AnJE": "anje", "nothing (0)": "0", "ones (1)": "1", "compare all": "all"}
+CENTER_NAMES = {"AnJE": "anje", "zero": "0", "one": "1", "compare all": "all"}
 _FROM_LINK = {"from the link": ""}  # recipes of a link that the menus cannot produce
 # Passes of a fit without a penalty, for the estimate; it has no finite optimum on separable rows.
 _UNPENALISED_PASSES = 500
@@ -96,12 +97,14 @@ class PathSpec(StudySpec):
     # One alpha for all, so that equal paths are equal recipes.
     default_recipes = (Recipe("alr", order=2, alpha=1.0, center="anje", max_iter=MAX_ITERATIONS),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": _grid_menu("families", "Family", 136, _families),
+        "family": _grid_menu("families", "Family", 204, _families, description=explain("family")),
         "order": replace(
-            _grid_menu("order", "Order", 104, lambda spec: {f"n = {n}": n for n in sorted({*ORDERS, spec.order})}),
+            _grid_menu("order", "Order", 88, lambda spec: {f"n = {n}": n for n in sorted({*ORDERS, spec.order})}),
             value=lambda spec: spec.order, description=explain("order"),
         ),
-        "center": _grid_menu("centers", "Shrink toward", 152, _centers, description=explain("center")),
+        "center": _grid_menu(
+            "centers", "Shrink toward", 136, _centers, description=f"{explain('center')} AnJE: {explain('AnJE')}"
+        ),
     }  # fmt: skip
     imports = "from alrviz.studies.protocols.alpha_path_verdict import path_verdict\n"
     print_code = """# The recipes' own alpha is not used.
