@@ -11,7 +11,7 @@ from PIL import Image
 
 MOST = 500_000  # bytes that a view may add to a file
 STORED_BYTES = 150_000  # of a notebook in the repository
-LAST = {"race": "within 1 %", "density": "Step 11: NLL per row", "order": "Pairs (n = 2) are best"}
+LAST = {"race": "within 1 %", "density": "Iteration 11: loss per row", "order": "Pairs (n = 2) are best"}
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "docs" / "notebooks").glob("*.ipynb"))
 
 

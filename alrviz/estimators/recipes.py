@@ -229,8 +229,8 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         resolved = self._resolve_choices(recipe, X, y, encoded.weights, stop, prepared.splitting)
         encode_again = self._encoding(X, y, encoded.weights, prepared.splitting)
 
-        def encode(changed: Recipe) -> TrainingData:  # a chosen order may have other cuts
-            return prepared if changed.encoding == recipe.encoding else encode_again(changed)
+        def encode(changed_recipe: Recipe) -> TrainingData:  # a chosen order may have other cuts
+            return prepared if changed_recipe.encoding == recipe.encoding else encode_again(changed_recipe)
 
         self.set_encoder(*self._learn(encode, resolved, stop))
         return self

@@ -164,7 +164,7 @@ class Average(Cells):
 
     def scores(self, codes: "np.ndarray", numbers: Any) -> "np.ndarray":
         """Return the class scores (N, C)."""
-        z, seen = np.full((codes.shape[1], len(self.bias)), -np.inf), np.zeros((codes.shape[1], 1))
+        z, n_seen = np.full((codes.shape[1], len(self.bias)), -np.inf), np.zeros((codes.shape[1], 1))
         for parents, cells in zip(self.parents, self.counts, strict=True):
             is_seen, count = _look_up(cells, *self.cell(codes, parents))
             prior_count = self.m / len(self.bias) / self.cards[list(parents)].prod()
@@ -176,8 +176,8 @@ class Average(Cells):
                 log_p = np.log((joint + self.m / self.cards[j]) / (count + self.m))
                 value += np.where(has_level, np.where(count > 0, log_p, level_log_p), 0.0)
             z = np.logaddexp(z, np.where(is_seen[:, None], value, -np.inf))
-            seen += is_seen[:, None]
-        return np.where(seen > 0, z - np.log(np.maximum(seen, 1)), self._naive(codes))
+            n_seen += is_seen[:, None]
+        return np.where(n_seen > 0, z - np.log(np.maximum(n_seen, 1)), self._naive(codes))
 
     def _naive(self, codes: "np.ndarray") -> "np.ndarray":
         return self.bias + sum(np.where(*self.level(self.level_log_p, codes, j), 0.0) for j in range(len(self.columns)))

@@ -118,18 +118,18 @@ class Model:
 
     def __init__(self, place: Any):
         with _model_files(place) as read_file:
-            about = json.loads(read_file("model.json"))
-            if about["format"] != FORMAT:
-                raise ValueError(f"model format {about['format']!r}; this script reads format {FORMAT}")
-            tables = {name: _table(read_file(name)) for name in about["rows"]}
-        self.about, self.classes = about, about["encoder"]["classes"]["labels"]
-        columns, signs = about["encoder"]["columns"], about["missing_tokens"]
-        spec = about.get("spec")
+            metadata = json.loads(read_file("model.json"))
+            if metadata["format"] != FORMAT:
+                raise ValueError(f"model format {metadata['format']!r}; this script reads format {FORMAT}")
+            tables = {name: _table(read_file(name)) for name in metadata["rows"]}
+        self.about, self.classes = metadata, metadata["encoder"]["classes"]["labels"]
+        columns, signs = metadata["encoder"]["columns"], metadata["missing_tokens"]
+        spec = metadata.get("spec")
         self.spec = ParseSpec.from_dict(spec) if spec else ParseSpec.of_model(columns, signs)
         self.options = DETECTED  # they take precedence over the spec's
         self.columns = [Column(state, signs) for state in columns]
         self.unread: dict[int, list[str]] = {}  # unreadable values by row
-        self._form = FORMS[about["form"]](about, tables, self.columns)
+        self._form = FORMS[metadata["form"]](metadata, tables, self.columns)
 
     def codes(self, table: Mapping[str, Any]) -> "np.ndarray":
         """Return the codes (a, N) of a table: an arrow table, or a mapping from each column's name to its values."""

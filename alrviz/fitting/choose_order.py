@@ -34,7 +34,14 @@ from alrviz.data.splits import n_validation_folds
 from alrviz.errors import MemoryLimitError, RecipeError, Stopped
 from alrviz.fitting.cost.estimate import estimate, require_memory
 from alrviz.fitting.cost.table_shape import MAX_PLANNED_TUPLES, TableShape
-from alrviz.fitting.families.alpha_folds import AUTO, INITIAL_ALPHA, best_on_folds, final_weights, uses_gram_matrix
+from alrviz.fitting.families.alpha_folds import (
+    AUTO,
+    INITIAL_ALPHA,
+    best_on_folds,
+    final_weights,
+    first_weights,
+    uses_gram_matrix,
+)
 from alrviz.fitting.families.family import FitProblem, FitRequest
 from alrviz.fitting.families.orders import HierarchicalFamily
 from alrviz.fitting.families.selected import kept_text, max_kept
@@ -323,8 +330,11 @@ def lacking_order(recipe: Recipe, data: TrainingData, orders: Sequence[int], sto
             continue
         if scores is None:  # of unmerged rows, in the order of `encoded`
             rows = TrainingData(encoded, None, None, data.n_jobs, merge=False)
-            problem = settings.definition.make(FitRequest(rows, settings, settings.params, _report_nothing, stop))
-            scores = problem.fit.objective.scores(final_weights(problem, stop))[:, : encoded.n_classes]
+            request = FitRequest(rows, settings, settings.params, _report_nothing, stop)
+            problem = settings.definition.make(request)
+            w = first_weights(problem.fit.objective, request, settings.params.get("alpha", 0.0))
+            w = final_weights(problem, stop) if w is None else w
+            scores = problem.fit.objective.scores(w)[:, : encoded.n_classes]
         n_levels = max(2, int(MAX_TESTED_CELLS ** (1 / order)))
         test_table = score_tests(scores, encoded.with_merged_levels(n_levels), tuples, data.n_jobs, stop)
         if test_table["p"].min() * len(tuples) < LACKING_P:

@@ -233,7 +233,7 @@ def fit_margins(t, n, counts, included, begin, slices, first_slice, tol, max_swe
     lo, hi, first = begin[t], begin[t + 1], first_slice[t, 0]
     n_slices, classes = first_slice[t, n] - first, counts.shape[1]
     slice_counts, fitted_sums = np.zeros((n_slices, classes)), np.zeros((n_slices, classes))
-    fitted = np.ones((hi - lo, classes))
+    fitted_weights = np.ones((hi - lo, classes))
     for c in range(lo, hi):
         for j in range(n):
             for k in range(classes):
@@ -244,27 +244,27 @@ def fit_margins(t, n, counts, included, begin, slices, first_slice, tol, max_swe
             fitted_sums[:] = 0.0
             for c in range(lo, hi):
                 for k in range(classes):
-                    fitted_sums[slices[c, j] - first, k] += fitted[c - lo, k]
+                    fitted_sums[slices[c, j] - first, k] += fitted_weights[c - lo, k]
             for c in range(lo, hi):
                 m = slices[c, j] - first
                 for k in range(classes):
                     if fitted_sums[m, k] > 0.0:
-                        fitted[c - lo, k] *= slice_counts[m, k] / fitted_sums[m, k]
+                        fitted_weights[c - lo, k] *= slice_counts[m, k] / fitted_sums[m, k]
         for c in range(lo, hi):
             cell_sum, cell_weight = 0.0, 0.0
             for k in range(classes):
-                cell_sum += fitted[c - lo, k]
+                cell_sum += fitted_weights[c - lo, k]
                 cell_weight += counts[c, k]
             if cell_sum > 0.0:
                 largest_error = max(largest_error, abs(cell_weight - cell_sum) / max(cell_weight, 1.0))
                 for k in range(classes):
-                    fitted[c - lo, k] *= cell_weight / cell_sum
+                    fitted_weights[c - lo, k] *= cell_weight / cell_sum
         if largest_error < tol:
             break
     g2, chi2 = 0.0, 0.0
     for c in range(lo, hi):
         for k in range(classes):
-            e = fitted[c - lo, k]
+            e = fitted_weights[c - lo, k]
             if included[c, k] and e > 0.0:
                 g2 += 2.0 * (e - counts[c, k])
                 chi2 += (counts[c, k] - e) ** 2 / e

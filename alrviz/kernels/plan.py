@@ -50,21 +50,21 @@ def _sort(columns, m):
 
 
 @kernel
-def _next_combination(chosen, k, n):
+def _next_combination(combination, k, n):
     """Step to the next k of n in lexicographic order; return False after the last."""
     i = k - 1
-    while i >= 0 and chosen[i] == n - k + i:
+    while i >= 0 and combination[i] == n - k + i:
         i -= 1
     if i < 0:
         return False
-    chosen[i] += 1
+    combination[i] += 1
     for q in range(i + 1, k):
-        chosen[q] = chosen[q - 1] + 1
+        combination[q] = combination[q - 1] + 1
     return True
 
 
 @kernel
-def _add_gains(block, size, n_members, fixed_column, in_block, tuple_is_open, weight, gains, members, others):
+def _add_gains(block, size, n_members, fixed_column, in_block, tuple_is_open, weight, gains, members, tuple_columns):
     """Add to gains[j], for each column j outside the block, the number of open tuples that j would cover.
 
     These tuples are j, fixed_column (unless -1), and as many of the block's `size` columns as complete n_members.
@@ -77,22 +77,22 @@ def _add_gains(block, size, n_members, fixed_column, in_block, tuple_is_open, we
     while True:
         n_others = 0
         if fixed_column >= 0:
-            others[0] = fixed_column
+            tuple_columns[0] = fixed_column
             n_others = 1
         for i in range(n_members):
-            others[n_others] = block[members[i]]
+            tuple_columns[n_others] = block[members[i]]
             n_others += 1
-        _sort(others, n_others)
+        _sort(tuple_columns, n_others)
         for j in range(a):
             if in_block[j]:
                 continue
             tuple_number, position = last_tuple, 0
             for i in range(n_others):
-                if others[i] < j:
-                    tuple_number -= weight[others[i], i]
+                if tuple_columns[i] < j:
+                    tuple_number -= weight[tuple_columns[i], i]
                     position = i + 1
                 else:
-                    tuple_number -= weight[others[i], i + 1]
+                    tuple_number -= weight[tuple_columns[i], i + 1]
             gains[j] += tuple_is_open[tuple_number - weight[j, position]]
         if not _next_combination(members, n_members, size):
             return

@@ -293,10 +293,11 @@ class SelectedCells:
             return np.intersect1d(seen_cells, self.cells, assume_unique=True)
         part_space, codes = TupleSpace(space.levels, self.parts), space.codes_of(seen_cells)
         part_numbers, n_selected_parts = part_space.numbers, np.zeros(len(seen_cells), np.int64)
-        for dropped in range(codes.shape[1]):
-            part_of_tuples = np.array([part_numbers.get((*t[:dropped], *t[dropped + 1 :]), -1) for t in self.tuples])
+        for dropped_index in range(codes.shape[1]):
+            smaller_tuples = [(*t[:dropped_index], *t[dropped_index + 1 :]) for t in self.tuples]
+            part_of_tuples = np.array([part_numbers.get(columns, -1) for columns in smaller_tuples])
             part_of_cell = part_of_tuples[space.tuple_of(seen_cells)]
-            cells = part_space.cells_at(part_of_cell, np.delete(codes, dropped, axis=1))
+            cells = part_space.cells_at(part_of_cell, np.delete(codes, dropped_index, axis=1))
             n_selected_parts += (part_of_cell >= 0) & np.isin(cells, self.cells)
         return (
             seen_cells[n_selected_parts == codes.shape[1]] if self.needs_all_parts else seen_cells[n_selected_parts > 0]
@@ -370,7 +371,7 @@ def space_of(levels: NDArray[np.int64], tuples: Tuples) -> AnySpace:
             used_columns[ascending_tuples(len(used_columns), size)].tolist()
             for size in tuple_sizes(tuples, len(used_columns))
         )
-        return OrdersSpace(levels, [columns for listed in sizes for columns in listed], used_columns)
+        return OrdersSpace(levels, [columns for tuples_of_size in sizes for columns in tuples_of_size], used_columns)
     return TupleSpace(levels, tuples.tuples if isinstance(tuples, SelectedCells) else tuples)
 
 

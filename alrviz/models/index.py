@@ -145,7 +145,7 @@ class CellIndex(Generic[S]):
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
         """Return where the joint values and the links of each of `pieces` begin, and the links; codes (a, N)."""
         n_joint_values = np.array([len(examples) for _, _, examples in pieces], np.int64)
-        links_per_value = np.array([len(known) + len(tuples) for known, tuples, _ in pieces], np.int64)
+        links_per_value = np.array([len(known_tuples) + len(tuples) for known_tuples, tuples, _ in pieces], np.int64)
         first_value, first_link = (
             np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
             for size in (n_joint_values, n_joint_values * links_per_value)

@@ -214,7 +214,7 @@ class _BlockGrower:
         costs = kernels.Costs(
             max_joint, float(tuple_value), float(doublings), JOINT_NS, LINK_NS, float(links_per_root), _MAX_CANDIDATES
         )
-        covered = np.empty(len(tuples), np.int64)
+        covered_tuples = np.empty(len(tuples), np.int64)
         self._is_open[tuples] = 1
         for seed in self._open_tuples(tuples[np.argsort(space.cards[tuples], kind="stable")]):
             stop.check()
@@ -232,8 +232,9 @@ class _BlockGrower:
                 workspace,
             )
             columns = workspace[0, :n_block_columns].astype(np.int32)
-            n_covered = kernels.cover_tuples(np.sort(columns), self._is_open, self._weight, covered, workspace[1])
-            yield Block(columns, covered[:n_covered].copy()), n_expected_values
+            sorted_columns = np.sort(columns)
+            n_covered = kernels.cover_tuples(sorted_columns, self._is_open, self._weight, covered_tuples, workspace[1])
+            yield Block(columns, covered_tuples[:n_covered].copy()), n_expected_values
 
     def _open_tuples(self, tuples: NDArray[np.int64]) -> Iterator[np.int64]:
         """Yield those of `tuples` that no block covers yet when their turn comes.

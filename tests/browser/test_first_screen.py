@@ -84,7 +84,7 @@ def test_a_recorded_race_is_there_at_first_paint_and_a_live_one_takes_its_place(
 def test_points_come_after_run_and_equal_the_trace(explorer: Explorer):
     explorer.open("?data=led&rows=3001")
     ended(explorer)
-    explorer.choose("Measure", "NLL per row")
+    explorer.choose("Measure", "loss per row")
     explorer.wait_says("per iteration")  # priced: encoded and counted, as a reader finds it
     beat = np.median([explorer.js("probe.beat()") for _ in range(9)])
     explorer.js(NEW_RACE)

@@ -58,7 +58,7 @@ def test_every_press_saves_also_after_another_measure_and_twice_the_same(explore
     ]
     assert texts[0] == texts[1]
     assert texts[2] == texts[3]
-    for measure in ("gradient norm", "NLL per row", "0-1 loss"):
+    for measure in ("gradient norm", "loss per row", "0-1 loss"):
         explorer.choose("Measure", measure)
         explorer.wait(lambda: explorer.js("() => Boolean(explorerPage.figure())"), "the picture of the measure")
         width, height = shown_size(explorer)

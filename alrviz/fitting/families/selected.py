@@ -160,9 +160,9 @@ class SelectiveALR(ALR):
         """
         params, columns = recipe.params, shape.encoded.n_columns
         self._check_number(params, columns)
-        n_candidates, kept_of = self._n_candidates(params, columns), partial(max_kept, params["keep"])
+        n_candidates, max_kept_of = self._n_candidates(params, columns), partial(max_kept, params["keep"])
         estimate_order = partial(super().estimate, max_memory=max_memory)
-        return estimate_chosen(recipe, shape, estimate_order, n_candidates, kept_of, params["selection"] == "gain")
+        return estimate_chosen(recipe, shape, estimate_order, n_candidates, max_kept_of, params["selection"] == "gain")
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
         """Raise `RecipeError` as alr does, and for too many tuples of n_columns columns to fit a model without each."""
@@ -230,7 +230,7 @@ def estimate_chosen(
     shape: TableShape,
     estimate_order: "Callable[[FitSettings, TableShape], Estimate]",
     n_candidates: Mapping[int, int],
-    kept_of: Callable[[int], int],
+    max_kept_of: Callable[[int], int],
     together: bool,
 ) -> Estimate:
     """Return the estimate of a model of selected tuples.
@@ -240,7 +240,7 @@ def estimate_chosen(
         shape: the table.
         estimate_order: estimates all tuples of an order.
         n_candidates: by order, the maximum number of tuples counted.
-        kept_of: the maximum number kept of so many.
+        max_kept_of: returns the maximum number kept of so many.
         together: whether the model has the kept tuples of all these orders, not only of the last.
     """
     encoded, order = shape.encoded, known_order(recipe)
@@ -250,7 +250,7 @@ def estimate_chosen(
     for level, tuples in n_candidates.items():
         order_estimate = full_estimate if level == order else estimate_order(recipe.replace(order=level), uncovered)
         tuple_share = tuples / comb(columns, level)
-        key_bytes = 2 * kept_of(tuples) * (encoded.n_rows + shape.n_heldout)
+        key_bytes = 2 * max_kept_of(tuples) * (encoded.n_rows + shape.n_heldout)
         needed_bytes[level], cells[level] = (
             ceil(order_estimate.cost.bytes * tuple_share) + key_bytes,
             ceil(order_estimate.cells_seen * tuple_share),
@@ -259,7 +259,7 @@ def estimate_chosen(
         needed_bytes[order], cells[order] = sum(needed_bytes.values()), sum(cells.values())
     largest, classes = max(needed_bytes, key=lambda level: needed_bytes[level]), encoded.n_classes
     # each kept tuple is a block
-    blocks = sum(map(kept_of, n_candidates.values())) if together else kept_of(n_candidates[order])
+    blocks = sum(map(max_kept_of, n_candidates.values())) if together else max_kept_of(n_candidates[order])
     work_seconds = PassSize(
         encoded.n_rows, classes, cells[order], blocks, cells[order], cells[order]
     ).reference_seconds()

@@ -40,22 +40,22 @@ class InMemory(SelectionRows):
         request = self._request
         return request.prepared.tables(tuples, request.params["smoothing"], request.stop)
 
-    def excess(self, tuples: Tuples, below: Tuples) -> Floats:
-        """Return G (S, C): the residuals of a fit of `below`, of at most MAX_FIT_STEPS steps, summed by cell."""
+    def excess(self, tuples: Tuples, base_tuples: Tuples) -> Floats:
+        """Return G (S, C): the residuals of a fit of `base_tuples`, of at most MAX_FIT_STEPS steps, summed by cell."""
         request, prepared = self._request, self._request.prepared
         request.report(f"fitting the model that {request.recipe.family} adds tuples to")
         tables = self.tables(tuples)
-        if below == 0:
+        if base_tuples == 0:
             rows, log_pi = prepared.rows(request.stop), tables.log_pi
             z = np.full((rows.n_rows, rows.padded_width), -np.inf)
             z[:, : rows.n_classes] = log_pi
         else:
-            base_data = prepared.covered_rows(below, request.stop)
+            base_data = prepared.covered_rows(base_tuples, request.stop)
             # stochastic solvers would search step lengths first
             params = {**with_number(request.params), "solver": "auto"}
             fit = assemble(
-                base_data.rows, base_data.cover, self.tables(below), params, prepared.encoded.classes, request.stop,
-                seed=request.recipe.seed, chains=prepared.encoded.chains,
+                base_data.rows, base_data.cover, self.tables(base_tuples), params, prepared.encoded.classes,
+                request.stop, seed=request.recipe.seed, chains=prepared.encoded.chains,
             )  # fmt: skip
             rows, z = base_data.rows, fit.objective.scores(_approximate_weights(fit))
         residual = rows.scores()
@@ -105,15 +105,15 @@ class OverPasses(SelectionRows):
         """Return the counts, in a pass."""
         return self._count(tuples).tables
 
-    def excess(self, tuples: Tuples, below: Tuples) -> Floats:
-        """Return G (S, C): the residuals of a model of `below`, summed by cell in one more pass."""
+    def excess(self, tuples: Tuples, base_tuples: Tuples) -> Floats:
+        """Return G (S, C): the residuals of a model of `base_tuples`, summed by cell in one more pass."""
         request, target_counts = self._request, self._count(tuples)
         request.report(f"fitting the model that {request.recipe.family} adds tuples to")
-        if below == 0:
+        if base_tuples == 0:
             base_counts = self._count(1)
             phi_table, bias = base_counts.blank(None), base_counts.tables.log_pi
         else:
-            base_counts = self._count(below)
+            base_counts = self._count(base_tuples)
             params = {**request.recipe.params, "solver": "tron"}
             fit = assemble_stream(base_counts, *self._trials, params, request.stop, seed=request.recipe.seed)
             model = fit.objective.model(_approximate_weights(fit))

@@ -101,8 +101,8 @@ class CellWeights:
         cells = np.where(tuple_numbers[t] < 0, -1, cells + seen_cells)
         places = np.minimum(np.searchsorted(model.seen_cells, cells), max(0, len(model.seen_cells) - 1))
         phi = np.zeros((len(seen_cells) + 1, model.n_classes))
-        shared = model.seen_cells[places] == cells
-        phi[:-1][shared] = model.phi[places[shared]]
+        is_shared = model.seen_cells[places] == cells
+        phi[:-1][is_shared] = model.phi[places[is_shared]]
         phi[-1] = model.bias
         return self.parameterisation.weights_at(phi)
 

@@ -51,11 +51,12 @@ def dependence(
                 codes_by_column[second].astype(np.int64) * sizes[first] + codes_by_column[first], return_inverse=True
             )
             joint_entropy = float(entr(np.bincount(pair_by_row.ravel(), row_shares)).sum())
-            for column, other in ((second, first), (first, second)):
-                bias = (sizes[column] - 1) * (sizes[other] - 1) / (2 * total_rows)
-                information = entropy_by_column[column] + entropy_by_column[other] - joint_entropy - bias
-                known_share = 1.0 if len(pairs) == sizes[other] else max(0.0, information / entropy_by_column[column])
-                dependence_rows.append((column, other, known_share))
+            for column, other_column in ((second, first), (first, second)):
+                bias = (sizes[column] - 1) * (sizes[other_column] - 1) / (2 * total_rows)
+                information = entropy_by_column[column] + entropy_by_column[other_column] - joint_entropy - bias
+                is_determined = len(pairs) == sizes[other_column]
+                known_share = 1.0 if is_determined else max(0.0, information / entropy_by_column[column])
+                dependence_rows.append((column, other_column, known_share))
     return pd.DataFrame(dependence_rows, columns=["column", "other", "known"])
 
 

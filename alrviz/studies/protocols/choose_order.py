@@ -406,8 +406,8 @@ def _detail_sentences(by_order: "pd.DataFrame", order: int, best: int) -> list[s
     row, order_index = by_order.loc[order], list(by_order.index).index(order)
     sentences = []
     if order_index and row.gain > 0:
-        below = by_order.index[order_index - 1]
-        row_below = by_order.loc[below]
+        order_below = by_order.index[order_index - 1]
+        row_below = by_order.loc[order_below]
         texts = [
             f"n = {order} lowers it by {loss_text(row.gain)} ± {loss_text(row.gain_se)} (standard error)",
             f"in {int(row.wins)} of {int(row.folds)} folds",
@@ -417,7 +417,7 @@ def _detail_sentences(by_order: "pd.DataFrame", order: int, best: int) -> list[s
         ratio = row.parameters / row_below.parameters
         if np.isfinite(ratio):
             texts.append(f"with {ratio:.{0 if ratio >= 9.5 else 1}f} times the parameters")
-        sentences.append(f"Against n = {below}, {', '.join(texts)}.")
+        sentences.append(f"Against n = {order_below}, {', '.join(texts)}.")
     else:
         sentences.append(f"Its standard error is {loss_text(row.se)}.")
     for higher in by_order.index[order_index + 1 :]:

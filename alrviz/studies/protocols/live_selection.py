@@ -130,9 +130,9 @@ class LiveSelection:
 
         for size in range(1 if grow else order, order + 1):
             for scores in cache.fill(size, score):
-                coming = Level(ascending_tuples(encoded.n_columns, size), scores, np.empty(0, np.intp))
+                next_level = Level(ascending_tuples(encoded.n_columns, size), scores, np.empty(0, np.intp))
                 if is_slow():
-                    yield replace(search, current_level=coming)
+                    yield replace(search, current_level=next_level)
             search = replace(search, levels=(*search.levels, next(complete_levels)))
             if is_slow():
                 yield search
@@ -181,20 +181,20 @@ class _ScoreCache(InMemory):
             yield scores.copy()
         self.complete[size, score] = scores
 
-    def scored(self, looked: Tuples, below: Tuples, score: str) -> tuple[NDArray[np.int32], Floats]:
-        """Return the tuples `looked` and their scores, as in `SelectionRows`; cached if all tuples of the size are."""
-        if isinstance(looked, AllOrders | SelectedCells):
-            return super().scored(looked, below, score)
-        size = looked if isinstance(looked, int) else len(looked[0])
+    def scored(self, candidates: Tuples, base_tuples: Tuples, score: str) -> tuple[NDArray[np.int32], Floats]:
+        """Return the candidates and their scores, as in `SelectionRows`; cached if all tuples of the size are."""
+        if isinstance(candidates, AllOrders | SelectedCells):
+            return super().scored(candidates, base_tuples, score)
+        size = candidates if isinstance(candidates, int) else len(candidates[0])
         if (size, score) not in self.complete:
-            return super().scored(looked, below, score)
+            return super().scored(candidates, base_tuples, score)
         scores, n_columns = self.complete[size, score], self._request.prepared.encoded.n_columns
         tuples = ascending_tuples(n_columns, size)
-        if isinstance(looked, int):
+        if isinstance(candidates, int):
             return tuples, scores
         if size not in self._number:
             self._number[size] = {columns: k for k, columns in enumerate(map(tuple, tuples.tolist()))}
-        tuple_indices = [self._number[size][columns] for columns in looked]
+        tuple_indices = [self._number[size][columns] for columns in candidates]
         return tuples[tuple_indices], scores[tuple_indices]
 
     def gains(self, order: int) -> "tuple[Floats, NDArray[np.bool_]]":

@@ -65,8 +65,10 @@ def alpha_sentences(racers: Sequence[RacerSummary]) -> str:
     searching_names = [f"{racer.name} ({racer.trials} trial{'s' if racer.trials > 1 else ''})" for racer in racers
                  if racer.trials and not racer.alphas]  # fmt: skip
     each_order_text = ", one for each order" if any(len(racer.alphas) > 1 for racer in racers) else ""
-    chosen = f" Alpha chosen by validation folds{each_order_text}: {'; '.join(chosen_texts)}." if chosen_texts else ""
-    return chosen + (f" Looking for alpha: {', '.join(searching_names)}." if searching_names else "")
+    chosen_text = ""
+    if chosen_texts:
+        chosen_text = f" Alpha chosen by validation folds{each_order_text}: {'; '.join(chosen_texts)}."
+    return chosen_text + (f" Looking for alpha: {', '.join(searching_names)}." if searching_names else "")
 
 
 def _close_race(first: RacerSummary, second: RacerSummary, detail: str) -> Verdict:
