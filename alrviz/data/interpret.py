@@ -253,7 +253,7 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
             n_stray = plural(text.present.count(text.stray), "text")
             marks_text = listed(text.marks) or "marks"
             notes = [f"numbers in {name!r} were read without {marks_text} beside them; {n_stray} without one missing"]
-        elif text.stray and (marked.stray or not marked.marks):
+        elif text.stray and (marked.stray or not marked.marks or text.options.numbers is False):
             notes.append(stray_note(text.present, text.stray, text.stated_missing))
         if text.limit:
             is_limit = pc.match_substring_regex(text.present.levels, LIMIT)

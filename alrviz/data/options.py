@@ -32,38 +32,9 @@ MISSING = (
 )
 # Texts that are missing among numbers and dates; among words they may be a level ("none", "mild", "severe").
 DOUBTFUL = (
-    *(
-        "-",
-        "--",
-        "---",
-        ".",
-        "..",
-        "*",
-        "None",
-        "none",
-        "NONE",
-        "nil",
-        "Nil",
-        "NIL",
-        "na",
-        "Na",
-        "N/a",
-        "\u2013",
-        "\u2014",
-    ),
-    *(
-        "Nil",
-        "NIL",
-        "missing",
-        "Missing",
-        "unknown",
-        "Unknown",
-        "UNKNOWN",
-        "not available",
-        "Not available",
-        "Not Available",
-    ),
-    *("not reported", "Not reported", "unbekannt", "keine Angabe", "refused", "Refused"),
+    *("-", "--", "---", ".", "..", "*", "None", "none", "NONE", "nil", "Nil", "NIL", "na", "Na", "N/a"),
+    *("\u2013", "\u2014", "missing", "Missing", "unknown", "Unknown", "UNKNOWN", "not available", "Not available"),
+    *("Not Available", "not reported", "Not reported", "unbekannt", "keine Angabe", "refused", "Refused"),
 )
 CERTAIN = tuple(token for token in MISSING if token not in DOUBTFUL)
 
@@ -172,6 +143,11 @@ class ReadOptions:
         if isinstance(self.missing, str):
             raise TableError(
                 f"missing is a text, {self.missing!r}; a tuple of texts was expected, such as ({self.missing!r},)"
+            )
+        if isinstance(self.missing, Mapping):
+            raise TableError(
+                f"missing is {dict(self.missing)!r}; a tuple of texts was expected: a doubt's change is accepted by "
+                "ReadOptions().with_change(doubt.change)"
             )
         if self.missing is not None:
             tokens = dict.fromkeys(("", *(str(token).strip() for token in self.missing)))

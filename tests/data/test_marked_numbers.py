@@ -104,6 +104,8 @@ def test_an_equal_place_is_a_number_and_not_only_missing():
     assert dataset.frame["x"].isna().sum() == 2
     (doubt,) = dataset.doubts
     assert read(text, ReadOptions().with_change(doubt.change)).frame["x"].max() == 30
+    (doubt,) = read(text, ReadOptions(numbers=False)).doubts
+    assert (doubt.code, doubt.columns, doubt.n_cells) == (DoubtCode.STRAY_TEXT, ("x",), 2)
 
 
 def test_numbers_is_a_flag_and_is_noted_where_a_column_has_none():

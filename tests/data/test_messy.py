@@ -11,6 +11,7 @@ import pytest
 
 from alrviz.data.options import ReadOptions
 from alrviz.data.read import read_table
+from alrviz.data.text import FULL_ANSWERS
 from alrviz.errors import TableError, for_page
 
 ROWS = 60
@@ -181,6 +182,13 @@ def test_spellings_are_merged_with_a_note():
     assert sorted(table_of(["y", "N", "n", "Y", "y", "n"]).X["a"].cat.categories) == ["n", "y"]
     for codes in (["a", "A", "b"], ["hid", "hId", "had"]):  # they may tell the two apart
         assert len(table_of(codes).X["a"].cat.categories) == 3
+
+
+@pytest.mark.parametrize("answer", FULL_ANSWERS)
+def test_letters_of_answers_in_either_case_are_one_level(answer):
+    letter = answer[0]
+    categories = table_of([letter, letter.upper(), letter, answer, answer.upper()]).X["a"].cat.categories
+    assert sorted(categories) == sorted([letter, answer])
 
 
 def test_merge_case_true_merges_single_letters():
