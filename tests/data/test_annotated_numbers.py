@@ -144,10 +144,11 @@ def test_nil_among_amounts_is_missing_and_noted():
     assert any("'Nil'" in note for note in dataset.notes)
 
 
-def test_times_of_a_zone_that_is_named_are_in_utc():
+def test_times_of_zones_are_local_and_a_note_names_the_zones():
     cells = [f"2024/01/0{k} 5:12:11 PM GMT{zone}" for k, zone in enumerate(("+1", "-02:30", ""), 1)]
-    hours = read(text_of(cells)).frame["x hour"]
-    assert hours[:3].tolist() == [16, 19, 17]
+    dataset = read(text_of(cells))
+    assert dataset.frame["x hour"][:3].tolist() == [17, 17, 17]
+    assert any("time zones" in note and "GMT-02:30" in note for note in dataset.notes)
 
 
 def test_answers_and_their_first_letters_may_be_merged():

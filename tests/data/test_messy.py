@@ -110,7 +110,8 @@ DATES = [
     ("with a time", "01/31/2020 13:45|02/01/2020 7:05", ",", "2020-01-31 13:45"),
     ("with a time, PM", "1/31/2020 1:45 PM|2/1/2020 7:05 AM", ",", "2020-01-31 13:45"),
     ("German with a time", "31.01.2020 13:45:30|01.02.2020 00:00:00", ";", "2020-01-31 13:45:30"),
-    ("with a zone", "2020-01-31T13:45:00+02:00|2020-02-01T00:00:00Z", ",", "2020-01-31 11:45"),
+    ("with a zone", "2020-01-31T13:45:00+02:00|2020-02-01T00:00:00Z", ",", "2020-01-31 13:45"),
+    ("German, unpadded", "31.1.20 1.2.20", ";", "2020-01-31"),
 ]
 
 
@@ -125,6 +126,13 @@ def test_dates(texts, delimiter, when):
     assert ("day hour" in dataset.kinds) == (":" in texts)
     if ":" in texts:
         assert dataset.frame["day hour"][0] == pd.Timestamp(when).hour
+
+
+def test_unpadded_dates_of_one_year_are_no_versions():
+    texts = [f"{k % 12 + 1}.{k % 5 + 1}.24" for k in range(12)]
+    assert first(table_of(texts, name="seen"), "seen")[1][0] == pd.Timestamp("2024-01-01")
+    versions = [f"{k % 3 + 1}.{k}.{k + 10}" for k in range(1, 12)]
+    assert "seen year" not in table_of(versions, name="seen").kinds
 
 
 @pytest.mark.parametrize("said", [None, True, False])
