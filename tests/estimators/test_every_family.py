@@ -1,5 +1,8 @@
 """What holds of every family of the registry, without a list of names: its line there puts a new one under test."""
 
+import pickle
+
+import joblib
 import numpy as np
 import pytest
 
@@ -39,6 +42,16 @@ def test_saved_model_predicts_the_same(name, data, tmp_path):
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     save_model(model, tmp_path / "model.zip", dataset=data)
     np.testing.assert_allclose(load_model(tmp_path / "model.zip").predict_proba(data.X), p, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_pickles_and_joblib_files_predict_the_same(name, data, tmp_path):
+    model = make_estimator(short(name)).fit(data.X, data.y)
+    joblib.dump(model, tmp_path / "model.joblib", compress=3)
+    for copied in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib")):
+        np.testing.assert_array_equal(copied.predict_proba(data.X), model.predict_proba(data.X))
+        if hasattr(model, "feature_importances_"):
+            np.testing.assert_array_equal(copied.feature_importances_, model.feature_importances_)
 
 
 @pytest.fixture(scope="module")
