@@ -157,7 +157,7 @@ class RowFold:
         return log_norm - z[self.y, np.arange(len(self.y))], self._training_share * products
 
     def start_from(self, other: "RowFold", value: Floats) -> None:
-        """Do nothing: the coefficients of a Gram fit belong to its own rows."""
+        """Do nothing, whatever the `value` (G,): the coefficients of a Gram fit belong to its own rows."""
 
     def slopes(self) -> tuple[Floats, float]:
         """Return the slopes (G,) at the last alphas; see `SlopedFold`."""
