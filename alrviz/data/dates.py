@@ -6,8 +6,8 @@ A column has dates if all texts, or all but a few, that are not missing have one
     31.01.2020  31/1/20  01-31-2020                   day or month first, whichever fits all
     14 Oct 2014  Oct 14, 2014  14 octobre 2014        the month by name (`MONTH_NAMES` has the languages)
 
-They may be followed by a time of day (13:45, 1:45:30 PM, T13:45:30.5Z); a zone is converted to UTC. A column of times
-of day alone (13:45) becomes numbers, in hours.
+They may be followed by a time of day (13:45, 1:45:30 PM, T13:45:30.5Z), the local one in a time zone. A column of
+times of day alone (13:45) becomes numbers, in hours.
 """
 
 import datetime
@@ -26,7 +26,7 @@ from alrviz.data.options import ReadOptions, missing_change
 from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.parse_values import DATE_FORMS, EIGHT_DIGITS, NO_DATE, PIVOT, SPLIT_DATE_FORMS, TIME_FORMS, hours_of
 from alrviz.data.text import TextColumn, all_match, are_few, python_regex
-from alrviz.errors import Sentence, plural
+from alrviz.errors import Sentence, listed, plural
 from alrviz.stop import StopToken
 
 FIRST_SAMPLE = 200  # levels that are tested first, which is enough for a column of words
@@ -45,6 +45,9 @@ LEVELS_PER_STRAY_DATE = 4  # distinct dates of a column for each stray text
 MIN_DIGIT_DATES = 5  # distinct numbers of eight digits that are all days are dates, whatever the column's name
 BIRTH_NAME = re.compile(r"(^|[\W_])(born|birth\w*|dob|geb\w*)($|[\W_])")
 YEARS_AHEAD = 5  # of planned dates
+UTC_ZONES = {"Z", "UTC", "GMT", "+00:00", "+0000"}
+UNPADDED_DATE = r"^[0-9]\.|^[0-9]+\.[0-9]\."
+LEVELS_PER_YEAR = 4  # distinct texts such as 1.3.24 for each last number, which versions seldom repeat
 DECADE = "^[0-9]*0s$"  # 1970s are no seconds
 PAIR_FORMS = ("first of two", "second of two")
 MIN_PAIRS = 5  # distinct ones
@@ -125,8 +128,10 @@ def parse_dates(
     form = min(forms, key=lambda form: "first" not in DATE_FORMS[form])
     is_ambiguous = "first" in DATE_FORMS[form]
     preferred = otherwise if day_first is None else day_first
-    years = pc.extract_regex(levels.filter(pc.match_substring_regex(levels, DATE_FORMS[form])), DATE_FORMS[form])
-    years = years.field("yy" if "<yy>" in DATE_FORMS[form] else "year").drop_null()
+    groups = pc.extract_regex(levels.filter(pc.match_substring_regex(levels, DATE_FORMS[form])), DATE_FORMS[form])
+    if form == "d.m.yy" and _may_be_versions(column.name, groups, levels):
+        return None
+    years = groups.field("yy" if "<yy>" in DATE_FORMS[form] else "year").drop_null()
     two_digits = years.filter(pc.equal(pc.utf8_length(years), 2))
     short_years = pc.cast(two_digits, pa.int64()).to_numpy()
     pivot = choose_pivot(column.name, short_years, latest_year) if options_here.pivot is None else options_here.pivot
@@ -162,9 +167,28 @@ def parse_dates(
         notes.append(note_start + f"{levels[int(fits_alone.argmax())].as_py()!r} is no date {other_order_text} first")
     if len(two_digits):
         notes.append(_years_note(column, short_years, pivot, in_doubt=options_here.pivot is None))
+    if "<zone>" in DATE_FORMS[form]:
+        notes += _zone_notes(column.name, groups.field("zone"))
     dates_of_levels = np.append(days_by_order[chosen_order], NO_DATE)
     series = pd.Series(dates_of_levels[column.codes], name=column.name)
     return Dates(series, form, chosen_order if is_ambiguous else day_first, tuple(notes), pivot, stray)
+
+
+def _may_be_versions(name: str, groups: pa.Array, levels: pa.Array) -> bool:
+    """Return whether texts such as 1.3.24 may be versions: unpadded, no first number is over 12, and few years."""
+    if DATE_NAME.search(name.lower()) or not pc.any(pc.match_substring_regex(levels, UNPADDED_DATE)).as_py():
+        return False
+    has_later_day = pc.any(pc.greater(pc.cast(groups.field("day"), pa.int64()), 12)).as_py()
+    do_years_repeat = LEVELS_PER_YEAR * len(groups.field("year").unique()) <= len(levels)
+    return not has_later_day and not do_years_repeat
+
+
+def _zone_notes(name: str, zones: pa.Array) -> list[str]:
+    """Return a note on the time zones (L,) of the dates of a column, unless all are UTC."""
+    distinct = sorted({*zones.to_pylist()} - {"", None})
+    if not {*distinct} - UTC_ZONES:
+        return []
+    return [f"dates in {name!r} have time zones ({listed(distinct, 3)}): read as the local time of each row"]
 
 
 def notes_on_dates(column: TextColumn, dates: Dates, missing: Sequence[str]) -> list[str]:

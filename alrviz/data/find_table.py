@@ -232,9 +232,13 @@ def _rough_numbers(column: TextColumn) -> np.ndarray | None:
 
     None unless more than NUMBERS_SHARE of its distinct texts are numbers.
     """
-    texts = pa.array(bare_numbers(column.levels).numbers, pa.string())
-    bare = pc.replace_substring_regex(pc.fill_null(texts, ""), r"\s", "")
-    for marks in ((".", ","), (",", ".")):
+    conventions = ((".", ","), (",", "."))
+    bare = pc.replace_substring_regex(column.levels, r"\s", "")
+    # Only texts with more than a number are parsed one by one, in Python.
+    is_other = pc.invert(pc.match_substring_regex(bare, "|".join(number_pattern(*marks) for marks in conventions)))
+    quantities = pa.array(bare_numbers(column.levels.filter(is_other)).numbers, pa.string())
+    bare = pc.replace_with_mask(bare, is_other, pc.replace_substring_regex(pc.fill_null(quantities, ""), r"\s", ""))
+    for marks in conventions:
         fits = pc.match_substring_regex(bare, number_pattern(*marks)).to_numpy(zero_copy_only=False)
         if fits.sum() > NUMBERS_SHARE * (len(bare) - 1):  # the empty text is not counted
             numbers = np.full(len(bare) + 1, np.nan)

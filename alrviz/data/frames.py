@@ -23,7 +23,7 @@ from alrviz.data.parse_values import clean_names, number_text
 from alrviz.data.source import STAT_STARTS
 from alrviz.data.text import Buffer, RawTable, ReadRequest, TextColumn, text_index
 from alrviz.data.values import Values
-from alrviz.errors import AlrvizError, TableError, plural, short
+from alrviz.errors import AlrvizError, TableError, listed, plural, short
 
 NULLABLE_INTEGERS = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}  # pandas would make them floats
 BATCH_ROWS = 16384  # of a Parquet file, between two checks of the stop token
@@ -92,12 +92,27 @@ def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | Text
 
 
 def _naive_dates(series: pd.Series, notes: list[str]) -> pd.Series:
-    """Return dates in UTC without a time zone; a note counts those that no calendar has."""
-    dates = pd.to_datetime(series, errors="coerce", utc=True).dt.tz_localize(None).astype("datetime64[us]")
+    """Return dates as their local time; notes name the time zone, and count dates that no calendar has."""
+    if series.dtype == object:  # each date may have a zone of its own
+        zones = sorted({str(date.tzinfo) for date in series.dropna() if getattr(date, "tzinfo", None)})
+        local = series.map(_local_time, na_action="ignore") if zones else series
+        dates = pd.to_datetime(local, errors="coerce")
+    else:
+        zones = [str(zone)] if (zone := getattr(series.dt, "tz", None)) else []
+        dates = series.dt.tz_localize(None)
+    dates = dates.astype("datetime64[us]")
+    if {*zones} - {"UTC"}:
+        notes.append(
+            f"dates in {series.name!r} have time zones ({listed(zones, 3)}): read as the local time of each row"
+        )
     n_lost = int((dates.isna() & series.notna()).sum())
     if n_lost:
         notes.append(f"{plural(n_lost, 'date')} in {series.name!r} no calendar has: made missing")
     return dates
+
+
+def _local_time(date: Any) -> Any:
+    return date.replace(tzinfo=None) if getattr(date, "tzinfo", None) else date
 
 
 def _from_numbers(name: str, series: pd.Series) -> Values | TextColumn:

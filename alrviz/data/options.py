@@ -32,38 +32,9 @@ MISSING = (
 )
 # Texts that are missing among numbers and dates; among words they may be a level ("none", "mild", "severe").
 DOUBTFUL = (
-    *(
-        "-",
-        "--",
-        "---",
-        ".",
-        "..",
-        "*",
-        "None",
-        "none",
-        "NONE",
-        "nil",
-        "Nil",
-        "NIL",
-        "na",
-        "Na",
-        "N/a",
-        "\u2013",
-        "\u2014",
-    ),
-    *(
-        "Nil",
-        "NIL",
-        "missing",
-        "Missing",
-        "unknown",
-        "Unknown",
-        "UNKNOWN",
-        "not available",
-        "Not available",
-        "Not Available",
-    ),
-    *("not reported", "Not reported", "unbekannt", "keine Angabe", "refused", "Refused"),
+    *("-", "--", "---", ".", "..", "*", "None", "none", "NONE", "nil", "Nil", "NIL", "na", "Na", "N/a"),
+    *("\u2013", "\u2014", "missing", "Missing", "unknown", "Unknown", "UNKNOWN", "not available", "Not available"),
+    *("Not Available", "not reported", "Not reported", "unbekannt", "keine Angabe", "refused", "Refused"),
 )
 CERTAIN = tuple(token for token in MISSING if token not in DOUBTFUL)
 
@@ -94,7 +65,7 @@ class ReadOptions:
         pivot: two-digit years below it are of this century, others of the last (0 to 100).
         spellings: the level of which a text is another spelling, as in {"femal": "female"}.
         fill_down: whether an empty cell has the value above it, as with labels in the first row of a group alone.
-        numbers: True if texts with other marks beside a number are that number: flags (0.2 p), footnotes (8.1[1]),
+        numbers: True if texts with an annotation beside a number are that number: flags (0.2 p), footnotes (8.1[1]),
             remarks in brackets (3,720 (46 %)), limits (<5). Texts without a number are missing then.
         columns: options of single columns, in place of the table's: `missing`, `dayfirst`, `pivot`, `spellings`,
             `fill_down` and `numbers`, as in {"born": {"pivot": 0}}.
@@ -172,6 +143,11 @@ class ReadOptions:
         if isinstance(self.missing, str):
             raise TableError(
                 f"missing is a text, {self.missing!r}; a tuple of texts was expected, such as ({self.missing!r},)"
+            )
+        if isinstance(self.missing, Mapping):
+            raise TableError(
+                f"missing is {dict(self.missing)!r}; a tuple of texts was expected: a doubt's change is accepted by "
+                "ReadOptions().with_change(doubt.change)"
             )
         if self.missing is not None:
             tokens = dict.fromkeys(("", *(str(token).strip() for token in self.missing)))

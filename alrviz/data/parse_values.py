@@ -111,10 +111,10 @@ class Quantities:
     has_marks: bool
 
 
-# Marks beside a number whose meaning is unknown: each with its description, an expression, and what replaces it. A
-# flag may also be a unit (m, b), so these marks are removed only in columns for which the user says so.
+# Annotations of a number, whose meaning is unknown: each with an expression, and the text that replaces it. A flag may
+# also be a unit (m, b), so annotations are removed only in columns for which the user says so.
 FLAG = "a flag"
-MARKS_BESIDE = {
+ANNOTATIONS = {
     "a limit": (LIMIT, ""),
     "a sign of equal places": (r"^= ?", ""),
     "a footnote": (r"([0-9%])(?: ?\[[^\[\]]{1,12}\]|[¹²³†‡§]|[\x{2070}-\x{2079}])+$", r"\1"),
@@ -132,22 +132,23 @@ def ascii_numbers(levels: "pa.Array") -> "pa.Array":
     return pa.array([text and text.translate(_FULL_WIDTH) for text in levels.to_pylist()], pa.string())
 
 
-def without_marks(levels: "pa.Array") -> tuple["pa.Array", list[str]]:
-    """Return texts without the marks beside their numbers, and the descriptions of the marks that occur.
+def without_annotations(levels: "pa.Array") -> tuple["pa.Array", list[str]]:
+    """Return texts without the annotations beside their numbers, and the descriptions of those that occur.
 
     A text that is a number or a quantity by itself is unchanged, and so is one without a number.
 
-    >>> without_marks(pa.array(["8.1[1]", "0.2 p", "~5", "5 kg", "10k", "3,720 (46.4%)", "n.d."]))[0].to_pylist()
+    >>> texts = pa.array(["8.1[1]", "0.2 p", "~5", "5 kg", "10k", "3,720 (46.4%)", "n.d."])
+    >>> without_annotations(texts)[0].to_pylist()
     ['8.1', '0.2', '5', '5 kg', '10k', '3,720', 'n.d.']
     """
-    bare, marks = levels, list[str]()
-    for mark, (pattern, replacement) in MARKS_BESIDE.items():
+    bare, annotations = levels, list[str]()
+    for annotation, (pattern, replacement) in ANNOTATIONS.items():
         stripped = pc.replace_substring_regex(bare, pattern, replacement)
         stripped = pc.if_else(pc.match_substring_regex(bare, _NUMBER_OR_QUANTITY), bare, stripped)
         if not stripped.equals(bare):
-            marks.append(mark)
+            annotations.append(annotation)
             bare = stripped
-    return pc.if_else(pc.match_substring_regex(bare, _NUMBER_OR_QUANTITY), bare, levels), marks
+    return pc.if_else(pc.match_substring_regex(bare, _NUMBER_OR_QUANTITY), bare, levels), annotations
 
 
 def bare_numbers(levels: "pa.Array") -> Quantities:
@@ -308,7 +309,7 @@ SPLIT_DATE_FORMS = {
     "a-b-y": r"^(?P<first>[0-9]{1,2})-(?P<other>[0-9]{1,2})-(?P<year>[0-9]{4})" + _TIME,
     "a-b-yy": r"^(?P<first>[0-9]{2})-(?P<other>[0-9]{2})-(?P<year>[0-9]{2})" + _TIME,
     "d.m.y": r"^(?P<day>[0-9]{1,2})\.(?P<month>[0-9]{1,2})\.(?P<year>[0-9]{4})" + _TIME,
-    "d.m.yy": r"^(?P<day>[0-9]{2})\.(?P<month>[0-9]{2})\.(?P<year>[0-9]{2})" + _TIME,
+    "d.m.yy": r"^(?P<day>[0-9]{1,2})\.(?P<month>[0-9]{1,2})\.(?P<year>[0-9]{2})" + _TIME,
     "d name y": rf"^{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|er|\.)?{_DAY_NAME_MARK}{_NAME}(?:, |{_DAY_NAME_MARK})"
     r"(?P<year>[0-9]{4}|[0-9]{2})" + _TIME,
     "name d y": rf"^{_WEEKDAY}{_NAME} (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,? (?P<year>[0-9]{{4}})" + _TIME,
@@ -357,7 +358,7 @@ NO_DATE = np.datetime64("NaT", "us")
 def dates_of(levels: "pa.Array", form: str, day_first: bool, pivot: int = PIVOT) -> "np.ndarray":
     """Return texts (L,) of one form as datetime64[us] (L,), NaT for other texts and impossible dates.
 
-    Two-digit years below `pivot` are of this century.
+    Times of day are local ones, as written: a time zone is ignored. Two-digit years below `pivot` are of this century.
     """
     fits, groups = _match_groups(levels, DATE_FORMS[form])
     day, month = (("first", "other") if day_first else ("other", "first")) if "first" in groups else ("day", "month")
@@ -424,7 +425,7 @@ def _whole(texts: "np.ndarray") -> "np.ndarray":
 
 
 def _microseconds(groups: dict[str, "np.ndarray"], n: int, max_hour: int = 24) -> tuple["np.ndarray", "np.ndarray"]:
-    """Return times of day as timedelta64[us], in UTC, and which of them have valid hours, minutes and seconds."""
+    """Return times of day as timedelta64[us], and which of them have valid hours, minutes and seconds."""
     if "hour" not in groups:
         return np.zeros(n, dtype="timedelta64[us]"), np.ones(n, dtype=bool)
     hours, minutes = _whole(groups["hour"]), _whole(groups["minute"])
@@ -437,20 +438,7 @@ def _microseconds(groups: dict[str, "np.ndarray"], n: int, max_hour: int = 24) -
         hours = np.where(halves == "", hours, hours % 12 + 12 * (halves == "p"))
     is_valid &= (hours < max_hour) | ((hours == max_hour) & (minutes + seconds == 0))
     micros = hours * 3_600_000_000 + minutes * 60_000_000 + np.round(seconds * 1e6).astype(np.int64)
-    if "zone" in groups:
-        zones = {zone: _offset(zone) for zone in set(groups["zone"])}
-        micros = micros - 60_000_000 * np.array([zones[zone] for zone in groups["zone"]], dtype=np.int64)
     return micros.astype("timedelta64[us]"), is_valid
-
-
-def _offset(zone: str) -> int:
-    """Return the offset of a time zone from UTC in minutes."""
-    zone = zone.lstrip("UTCGMZ")
-    if not zone:
-        return 0
-    hours, minutes = (zone[1:3], zone[-2:]) if len(zone) > 3 else (zone[1:], "0")
-    offset = int(hours) * 60 + int(minutes)
-    return -offset if zone[0] == "-" else offset
 
 
 # ---- spellings -------------------------------------------------------------------------------------------------------

@@ -25,8 +25,23 @@ from alrviz.stop import NEVER, StopToken
 if TYPE_CHECKING:
     import pandas as pd
 
-# Answers that a column may have in full and by their first letter.
-FULL_ANSWERS = ("yes", "no", "true", "false", "male", "female", "ja", "nein", "oui", "non", "si")
+# Answers that a column may have in full and by their first letter, which "a" and "A" of codes are not.
+FULL_ANSWERS = (
+    "yes",
+    "no",
+    "true",
+    "false",
+    "male",
+    "female",
+    "ja",
+    "nein",
+    "oui",
+    "non",
+    "si",
+    "männlich",
+    "weiblich",
+)
+ANSWER_LETTERS = {answer[0] for answer in FULL_ANSWERS}
 SHORT_ANSWERS = {"no", "ja", "si", "da", "ne", "na"}
 MAX_VARIANT_LEVELS = 100  # all pairs of levels are compared
 MARKS_OF_WRITING = re.compile(r"[\s.?!'\"*]|(?<=\w)[-_](?=\w)")  # not the signs of A+, A- and < 1
@@ -258,8 +273,8 @@ def merge_case(column: TextColumn, *, codes: bool = False) -> tuple[TextColumn, 
     """Merge levels that differ only in upper and lower case or in spaces.
 
     The commonest spelling is kept. Nothing is merged in a column of very many levels, or if a level has a capital
-    within a word ("hId"). Unless `codes` is True, the same holds for columns with single letters other than the answers
-    Y, N, T, F, M, W and J, because codes may distinguish "a" from "A".
+    within a word ("hId"). Unless `codes` is True, the same holds for columns with single letters other than those of
+    `FULL_ANSWERS`, because codes may distinguish "a" from "A".
 
     Returns:
         The column, the level of each folded text (empty if case may distinguish the column's levels), and a note.
@@ -269,7 +284,7 @@ def merge_case(column: TextColumn, *, codes: bool = False) -> tuple[TextColumn, 
     keys, n_kept = keys_by_level.dictionary.to_pylist(), len(keys_by_level.dictionary)
     short_keys = {key for key in keys if len(key) == 1}
     others_are_answers = set(keys) - short_keys <= {*FULL_ANSWERS}
-    are_codes = short_keys and not (short_keys <= set("yntfmjw") and others_are_answers)
+    are_codes = short_keys and not (short_keys <= ANSWER_LETTERS and others_are_answers)
     if len(names) < len(levels) or (are_codes and not codes):
         return column, {}, ""
     note = ""

@@ -6,7 +6,7 @@ from itertools import permutations
 import pytest
 
 from alrviz.data.doubts import DoubtCode
-from alrviz.data.options import ReadOptions
+from alrviz.data.options import DOUBTFUL, ReadOptions, missing_change
 from alrviz.data.read import read_columns
 from alrviz.errors import TableError
 
@@ -93,6 +93,20 @@ def test_doubts_of_one_column_add_up_in_any_order():
     for doubt in doubts:
         options = options.with_change(doubt.change if doubt.code is DoubtCode.SENTINEL else {})
     assert table_of(text, options).values[0].series.isna().sum() == 9  # the stray text is missing, too
+
+
+def test_a_change_of_missing_texts_is_refused_as_options():
+    change = missing_change({"x": ("",)}, add=["-99"])
+    with pytest.raises(TableError, match="with_change"):
+        ReadOptions(**change)
+    with pytest.raises(TableError, match="with_change"):
+        ReadOptions(missing=change["columns"]["x"]["missing"])
+
+
+def test_the_missing_texts_of_numbers_are_distinct_and_not_repeated_in_a_spec():
+    assert len({*DOUBTFUL}) == len(DOUBTFUL)
+    table = table_of("x,class\n" + rows(lambda i: f"{i}.5"))
+    assert "missing" not in table.values[0].spec.to_dict()
 
 
 def test_several_codes_of_a_column_are_undone_one_after_the_other():

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.data import quotes
+from alrviz.data import find_table, quotes
 from alrviz.data.apply_spec import read_new_rows
 from alrviz.data.dataset import Dataset
 from alrviz.data.delimited import DETECTION_BYTES
@@ -16,6 +16,7 @@ from alrviz.data.doubts import Doubt, DoubtCode
 from alrviz.data.limits import Limits
 from alrviz.data.missing import column_sentinels
 from alrviz.data.options import ReadOptions
+from alrviz.data.parse_values import bare_numbers
 from alrviz.data.quotes import RepairedStream, close_quotes
 from alrviz.data.read import read_columns, read_table
 from alrviz.data.stream import source
@@ -815,6 +816,24 @@ def test_a_level_called_total_is_data_even_where_a_number_adds_up():
     assert read("kind,n,class\n" + rows, "class").n_rows == 60
     full = "".join(f"{i // 4},{'Total' if i % 4 == 3 else f'T{i}'},{3 if i % 4 == 3 else 1}\n" for i in range(60))
     assert read_columns(("region,town,n\n" + full).encode()).n_rows == 60  # one sum in a full row may be chance
+
+
+def test_plain_numbers_above_a_total_are_not_parsed_one_by_one(monkeypatch):
+    parsed = []
+
+    def record(levels):
+        parsed.extend(levels.to_pylist())
+        return bare_numbers(levels)
+
+    monkeypatch.setattr(find_table, "bare_numbers", record)
+    prices = [f"{k}.5" for k in range(29)] + ["1,000", "-3", "2.5e2"]
+    lines = [f"shop {k},{price!r},$ {k}".replace("'", '"') for k, price in enumerate(prices)]
+    total = sum(float(price.replace(",", "")) for price in prices)
+    lines.insert(0, "name,price,debit")
+    table = read_columns("\n".join([*lines, f"Total,{total},$ {sum(range(32))}", *lines[1:]]).encode())
+    assert table.n_rows == 64
+    assert {*parsed} & {*prices} == set()
+    assert "$ 7" in parsed
 
 
 def test_a_table_beside_the_table_is_left_out():

@@ -11,6 +11,7 @@ import pytest
 
 from alrviz.data.options import ReadOptions
 from alrviz.data.read import read_table
+from alrviz.data.text import FULL_ANSWERS
 from alrviz.errors import TableError, for_page
 
 ROWS = 60
@@ -109,7 +110,8 @@ DATES = [
     ("with a time", "01/31/2020 13:45|02/01/2020 7:05", ",", "2020-01-31 13:45"),
     ("with a time, PM", "1/31/2020 1:45 PM|2/1/2020 7:05 AM", ",", "2020-01-31 13:45"),
     ("German with a time", "31.01.2020 13:45:30|01.02.2020 00:00:00", ";", "2020-01-31 13:45:30"),
-    ("with a zone", "2020-01-31T13:45:00+02:00|2020-02-01T00:00:00Z", ",", "2020-01-31 11:45"),
+    ("with a zone", "2020-01-31T13:45:00+02:00|2020-02-01T00:00:00Z", ",", "2020-01-31 13:45"),
+    ("German, unpadded", "31.1.20 1.2.20", ";", "2020-01-31"),
 ]
 
 
@@ -124,6 +126,13 @@ def test_dates(texts, delimiter, when):
     assert ("day hour" in dataset.kinds) == (":" in texts)
     if ":" in texts:
         assert dataset.frame["day hour"][0] == pd.Timestamp(when).hour
+
+
+def test_unpadded_dates_of_one_year_are_no_versions():
+    texts = [f"{k % 12 + 1}.{k % 5 + 1}.24" for k in range(12)]
+    assert first(table_of(texts, name="seen"), "seen")[1][0] == pd.Timestamp("2024-01-01")
+    versions = [f"{k % 3 + 1}.{k}.{k + 10}" for k in range(1, 12)]
+    assert "seen year" not in table_of(versions, name="seen").kinds
 
 
 @pytest.mark.parametrize("said", [None, True, False])
@@ -173,6 +182,13 @@ def test_spellings_are_merged_with_a_note():
     assert sorted(table_of(["y", "N", "n", "Y", "y", "n"]).X["a"].cat.categories) == ["n", "y"]
     for codes in (["a", "A", "b"], ["hid", "hId", "had"]):  # they may tell the two apart
         assert len(table_of(codes).X["a"].cat.categories) == 3
+
+
+@pytest.mark.parametrize("answer", FULL_ANSWERS)
+def test_letters_of_answers_in_either_case_are_one_level(answer):
+    letter = answer[0]
+    categories = table_of([letter, letter.upper(), letter, answer, answer.upper()]).X["a"].cat.categories
+    assert sorted(categories) == sorted([letter, answer])
 
 
 def test_merge_case_true_merges_single_letters():

@@ -147,7 +147,8 @@ def test_unusual_dtypes():
     np.testing.assert_array_equal(table.X["nullable"], [1, np.nan, 3, 4])
     np.testing.assert_array_equal(table.X["decimal"], [1.5, 2.5, np.nan, 4])
     assert table.frame["date"].dt.day.tolist()[3] == 4
-    assert table.frame["zone"].dtype.kind == "M"
+    assert table.frame["zone"].dt.hour.tolist() == [0, 0, 0, 0]
+    assert any("'zone'" in note and "Europe/Berlin" in note for note in table.notes)
     assert table.frame["span"].tolist() == [1, 2, 3, 90]
     assert list(table.frame["mixed"]) == ["1", "b", "2.5", "1"]
     assert list(table.X["codes"].cat.categories) == ["1", "3"]

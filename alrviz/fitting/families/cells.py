@@ -343,6 +343,7 @@ class LR(WeightedFamily):
     """LR^n: logistic regression with a weight for each class and each cell, a combination of values of n columns."""
 
     name = words = "lr"
+    menu_note = "order n alone"
     learns_rows = "ones"
     rival = "alr"
     # docs/defaults.md measures these defaults of the penalty, here and in ALR.
@@ -379,6 +380,7 @@ class ALR(WeightedFamily):
     """ALR^n: weights that multiply log theta, which preconditions the search."""
 
     name = words = "alr"
+    menu_note = "lr, preconditioned"
     learns_rows = "log theta"
     params: ClassVar[Mapping[str, Param]] = {
         **LINEAR,
@@ -400,6 +402,7 @@ class AnJE(CellFamily):
     name = "anje"
     learns_rows = "counts"
     words = "AnJE"
+    menu_note = "counts, no fit"
     params = TABLES
     paper: ClassVar[Mapping[str, Any]] = {"unseen": "m-estimate"}
     colours: ClassVar[Mapping[str, str]] = {"anje": GREY, "nb": GREY}
