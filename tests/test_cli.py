@@ -293,7 +293,7 @@ def test_inspect_shows_what_is_doubtful_and_prints_a_spec_that_reads_alike(tmp_p
     assert "doubtful" not in capsys.readouterr().out
 
 
-def test_inspect_reads_with_filled_cells_spellings_and_marked_numbers(tmp_path, capsys):
+def test_inspect_reads_with_filled_cells_spellings_and_annotated_numbers(tmp_path, capsys):
     lines = "".join(
         f"{'ab'[k % 2] if k % 3 == 0 else ''},{['femal', 'male'][k % 2]},{k}.5 p,{'yn'[k % 2]}\n" for k in range(60)
     )

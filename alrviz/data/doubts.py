@@ -45,7 +45,7 @@ class DoubtCode(Enum):
     MARK_OF_NUMBERS = "decimals or thousands"
     NO_ANSWER = "no answer"
     SPELLING = "spelling"
-    MARKED_NUMBERS = "numbers with marks"
+    ANNOTATED_NUMBERS = "annotated numbers"
     OTHER_TYPE = "most texts of another type"
     GROUP_LABELS = "labels of groups"
     ENCODING = "encoding"
@@ -65,8 +65,8 @@ _QUESTIONS = {
     DoubtCode.MARK_OF_NUMBERS: "{such} in {columns} was read as {read}. Is it {other}?",
     DoubtCode.NO_ANSWER: "{such} is a class of {columns} ({cells}). Does it stand for a missing answer?",
     DoubtCode.SPELLING: "In {columns} {such} may be other spellings ({cells}). Are they?",
-    DoubtCode.MARKED_NUMBERS: "{such} in {columns} looks like a number with {what} beside it, and was read as {read} "
-    "({cells} so). Is it the number{other}?",
+    DoubtCode.ANNOTATED_NUMBERS: "{such} in {columns} looks like a number with {what} beside it, and was read as "
+    "{read} ({cells} so). Is it the number{other}?",
     DoubtCode.OTHER_TYPE: "Most texts in {columns}, such as {such}, are {what}, and it was read as text. Is it "
     "{what}, and missing in the other {cells}?",
     DoubtCode.GROUP_LABELS: "{columns} has a value in the first row of each group alone ({cells} are empty). Does "

@@ -12,10 +12,15 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow.compute as pc
 
+from alrviz.data.annotated_numbers import (
+    AnnotatedNumbers,
+    annotated_numbers,
+    annotated_numbers_doubts,
+    other_type_doubt,
+)
 from alrviz.data.dates import TIME_UNITS, Dates, notes_on_dates, parse_all_dates, time_form
 from alrviz.data.doubts import DoubtCode, notes_about
 from alrviz.data.find_table import group_label_doubts
-from alrviz.data.marked_numbers import MarkedNumbers, marked_numbers, marked_numbers_doubts, other_type_doubt
 from alrviz.data.missing import detect_missing
 from alrviz.data.numbers import (
     check_numbers,
@@ -63,7 +68,7 @@ class _TextEvidence:
         limit: an example of a limit, such as "<5"; "" without any.
         unit: of its numbers; None without any.
         stray: the few texts of a column of numbers that are none.
-        marks: descriptions of the marks beside its numbers that were removed, see `without_marks`.
+        annotations: descriptions of those removed from its numbers, see `without_annotations`.
     """
 
     source: TextColumn
@@ -75,7 +80,7 @@ class _TextEvidence:
     limit: str = ""
     unit: str | None = None
     stray: tuple[str, ...] = ()
-    marks: tuple[str, ...] = ()
+    annotations: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -101,7 +106,7 @@ class _Decision:
     stated_missing: tuple[str, ...]
     hint: str = ""
     notes: list[str] = field(default_factory=list)
-    marked: MarkedNumbers | None = None  # numbers with marks, read as text or missing
+    annotated: AnnotatedNumbers | None = None  # read as text or missing
 
 
 def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
@@ -145,10 +150,10 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
             check_numbers(column, bad, decision.spec.decimal)
         columns.append(replace(values, hint=decision.hint or values.hint))
         notes += decision.notes
-    texts_and_numbers = [(text, marked) for text in texts if (marked := decisions[text.name].marked)]
+    texts_and_numbers = [(text, annotated) for text in texts if (annotated := decisions[text.name].annotated)]
     for type_, read in {"levels": "text", "number": "missing"}.items():
         columns_read_so = [(t.present, n) for t, n in texts_and_numbers if decisions[t.name].spec.type == type_]
-        notes += marked_numbers_doubts(columns_read_so, read)
+        notes += annotated_numbers_doubts(columns_read_so, read)
     numbers = [text for text in texts if decisions[text.name].spec.type == "number"]
     for unit in dict.fromkeys(text.unit for text in numbers if text.unit is not None):
         names = listed([text.name for text in numbers if text.unit == unit])
@@ -215,8 +220,9 @@ def missing_among_numbers(missing: tuple[str, ...], options: ReadOptions) -> tup
 def _find_numbers(text: _TextEvidence) -> None:
     """Detect limits, unit and stray texts of a column of numbers, and set these attributes of `text`."""
     if text.options.numbers:
-        column = MarkedNumbers.from_text(text.present)
-        text.numbers, text.unit, text.stray, text.marks = column.numbers, column.unit, column.stray, column.marks
+        column = AnnotatedNumbers.from_text(text.present)
+        text.numbers, text.unit = column.numbers, column.unit
+        text.stray, text.annotations = column.stray, column.annotations
         return
     digits = ascii_numbers(text.present.levels)
     if digits is not text.present.levels:
@@ -248,14 +254,16 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
         missing = text.missing_numbers
         spec = ColumnSpec(
             name, name, "number", "numeric", "", missing, *column_marks, text.unit, limits=bool(text.limit),
-            marks=bool(text.options.numbers),
+            annotations=bool(text.options.numbers),
         )  # fmt: skip
-        notes, marked = list[str](), MarkedNumbers.from_text(text.present.only_texts(text.stray))
+        notes, annotated = list[str](), AnnotatedNumbers.from_text(text.present.only_texts(text.stray))
         if text.options.numbers:
             n_stray = plural(text.present.count(text.stray), "text")
-            marks_text = listed(text.marks) or "marks"
-            notes = [f"numbers in {name!r} were read without {marks_text} beside them; {n_stray} without one missing"]
-        elif text.stray and (marked.stray or not marked.marks or text.options.numbers is False):
+            annotation_text = listed(text.annotations) or "annotations"
+            notes = [
+                f"numbers in {name!r} were read without {annotation_text} beside them; {n_stray} without one missing"
+            ]
+        elif text.stray and (annotated.stray or not annotated.annotations or text.options.numbers is False):
             notes.append(stray_note(text.present, text.stray, text.stated_missing))
         if text.limit:
             is_limit = pc.match_substring_regex(text.present.levels, LIMIT)
@@ -264,12 +272,12 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
             example_number = re.sub(LIMIT, "", text.limit)
             values_text = f"{plural(n_rows, 'value')} of {name!r} {verb}"
             notes.append(f"{values_text}, such as {short(text.limit)}: read as the number, {example_number}")
-        is_in_doubt = marked.marks and text.options.numbers is None
-        return _Decision(spec, text.all_missing, notes=notes, marked=marked if is_in_doubt else None)
+        is_in_doubt = annotated.annotations and text.options.numbers is None
+        return _Decision(spec, text.all_missing, notes=notes, annotated=annotated if is_in_doubt else None)
     decision = _decide_levels(text)
     if may_be_numbers and decision.spec.type == "levels" and text.options.numbers is None:
-        decision.marked = marked_numbers(text.present, text.options, marks)
-        if decision.marked is None:
+        decision.annotated = annotated_numbers(text.present, text.options, marks)
+        if decision.annotated is None:
             decision.notes += other_type_doubt(text.present, text.options, marks, text.stated_missing)
     elif text.options.numbers:
         decision.notes.append(f"{name!r} has no numbers in most cells, so it was read as text although numbers=True")

@@ -433,7 +433,7 @@ def _is_code(
 ) -> bool:
     """Return whether a row belongs to a code book below the table: fewer cells than any row, and text among numbers.
 
-    A text that occurs in its column above is no such text, but a word among its numbers.
+    A text that occurs above belongs to the column and marks no footer.
     """
     if _count_cells(row) >= fewest_cells:
         return False

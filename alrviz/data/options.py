@@ -65,7 +65,7 @@ class ReadOptions:
         pivot: two-digit years below it are of this century, others of the last (0 to 100).
         spellings: the level of which a text is another spelling, as in {"femal": "female"}.
         fill_down: whether an empty cell has the value above it, as with labels in the first row of a group alone.
-        numbers: True if texts with other marks beside a number are that number: flags (0.2 p), footnotes (8.1[1]),
+        numbers: True if texts with an annotation beside a number are that number: flags (0.2 p), footnotes (8.1[1]),
             remarks in brackets (3,720 (46 %)), limits (<5). Texts without a number are missing then.
         columns: options of single columns, in place of the table's: `missing`, `dayfirst`, `pivot`, `spellings`,
             `fill_down` and `numbers`, as in {"born": {"pivot": 0}}.

@@ -45,8 +45,8 @@ from alrviz.data.parse_values import (
     numbers_among,
     plain_floats,
     spelling_lookup,
+    without_annotations,
     without_limits,
-    without_marks,
 )
 from alrviz.errors import TableError, listed, nearest
 
@@ -84,7 +84,7 @@ class ColumnSpec:
         day_first: whether the day comes first in ambiguous dates; None if the form has a fixed order.
         spellings: the level of a text, by the text or by its form in lower case with single spaces.
         limits: whether numbers may be limits (<5), which are read as the number.
-        marks: whether all marks beside numbers are removed, see `without_marks`.
+        annotations: whether flags, footnotes and remarks beside numbers are removed, see `without_annotations`.
         pivot: two-digit years below it are of this century.
         order: the levels of an ordinal column, if they have no natural order.
         fill_down: whether an empty cell has the value above it.
@@ -103,7 +103,7 @@ class ColumnSpec:
     day_first: bool | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
     limits: bool = False
-    marks: bool = False
+    annotations: bool = False
     pivot: int = PIVOT
     order: tuple[str, ...] = ()
     fill_down: bool = False
@@ -208,8 +208,8 @@ class ColumnSpec:
             return hours_of(texts, self.form)
         if self.limits:
             texts = without_limits(texts)
-        if self.marks:
-            texts, _ = without_marks(texts)
+        if self.annotations:
+            texts, _ = without_annotations(texts)
         if self.unit is not None:
             quantities = bare_numbers(texts)
             fits_unit = (unit in ("", self.unit) for unit in quantities.units)
@@ -263,7 +263,7 @@ class ColumnSpec:
             ("unit", self.unit, isinstance(self.unit, str | None)),
             ("day_first", self.day_first, self.day_first in (True, False, None)),
             ("limits", self.limits, self.limits in (True, False)),
-            ("marks", self.marks, self.marks in (True, False)),
+            ("annotations", self.annotations, self.annotations in (True, False)),
             ("fill_down", self.fill_down, self.fill_down in (True, False)),
             ("pivot", self.pivot, self.pivot in range(101)),
             ("a text", "another value", all(isinstance(text, str) for text in texts)),
@@ -294,7 +294,7 @@ class ColumnSpec:
         """
         by_type: dict[str, dict[str, Any]] = {
             "date": {"day_first": options.dayfirst, "pivot": options.pivot},
-            "number": {"decimal": options.decimal, "thousands": options.thousands, "marks": options.numbers},
+            "number": {"decimal": options.decimal, "thousands": options.thousands, "annotations": options.numbers},
         }
         changes: dict[str, Any] = {}
         if options.merge_case:

@@ -111,10 +111,10 @@ class Quantities:
     has_marks: bool
 
 
-# Marks beside a number whose meaning is unknown: each with its description, an expression, and what replaces it. A
-# flag may also be a unit (m, b), so these marks are removed only in columns for which the user says so.
+# Annotations of a number, whose meaning is unknown: each with an expression, and the text that replaces it. A flag may
+# also be a unit (m, b), so annotations are removed only in columns for which the user says so.
 FLAG = "a flag"
-MARKS_BESIDE = {
+ANNOTATIONS = {
     "a limit": (LIMIT, ""),
     "a sign of equal places": (r"^= ?", ""),
     "a footnote": (r"([0-9%])(?: ?\[[^\[\]]{1,12}\]|[¹²³†‡§]|[\x{2070}-\x{2079}])+$", r"\1"),
@@ -132,22 +132,23 @@ def ascii_numbers(levels: "pa.Array") -> "pa.Array":
     return pa.array([text and text.translate(_FULL_WIDTH) for text in levels.to_pylist()], pa.string())
 
 
-def without_marks(levels: "pa.Array") -> tuple["pa.Array", list[str]]:
-    """Return texts without the marks beside their numbers, and the descriptions of the marks that occur.
+def without_annotations(levels: "pa.Array") -> tuple["pa.Array", list[str]]:
+    """Return texts without the annotations beside their numbers, and the descriptions of those that occur.
 
     A text that is a number or a quantity by itself is unchanged, and so is one without a number.
 
-    >>> without_marks(pa.array(["8.1[1]", "0.2 p", "~5", "5 kg", "10k", "3,720 (46.4%)", "n.d."]))[0].to_pylist()
+    >>> texts = pa.array(["8.1[1]", "0.2 p", "~5", "5 kg", "10k", "3,720 (46.4%)", "n.d."])
+    >>> without_annotations(texts)[0].to_pylist()
     ['8.1', '0.2', '5', '5 kg', '10k', '3,720', 'n.d.']
     """
-    bare, marks = levels, list[str]()
-    for mark, (pattern, replacement) in MARKS_BESIDE.items():
+    bare, annotations = levels, list[str]()
+    for annotation, (pattern, replacement) in ANNOTATIONS.items():
         stripped = pc.replace_substring_regex(bare, pattern, replacement)
         stripped = pc.if_else(pc.match_substring_regex(bare, _NUMBER_OR_QUANTITY), bare, stripped)
         if not stripped.equals(bare):
-            marks.append(mark)
+            annotations.append(annotation)
             bare = stripped
-    return pc.if_else(pc.match_substring_regex(bare, _NUMBER_OR_QUANTITY), bare, levels), marks
+    return pc.if_else(pc.match_substring_regex(bare, _NUMBER_OR_QUANTITY), bare, levels), annotations
 
 
 def bare_numbers(levels: "pa.Array") -> Quantities:

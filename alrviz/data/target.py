@@ -141,9 +141,9 @@ def target_choices(values: Sequence[Values]) -> list[TargetChoice]:
 
 
 def _last_possible(sources: Sequence[Values], usable: Sequence[Values]) -> tuple[Values | None, tuple[str, ...]]:
-    """Return the last column that is no date, id, weight or constant, if it may be the class, and those behind it.
+    """Return the last column that may be the class, and the columns skipped behind it: dates, ids, weights, constants.
 
-    One of measured numbers may be, as it can be cut into quartiles.
+    A column of measured numbers may be the class, as it can be cut into quartiles.
     """
     skipped = list[str]()
     for column in reversed(sources):

@@ -54,7 +54,7 @@ until = partial(until_said, said=lambda page: page.race_view.status.object)
 
 def ended(page):
     race = page.race_view.race
-    return not getattr(race, "recorded", False) and race.ended and not page.race_view.player.playing
+    return race is not None and not race.recorded and race.ended and not page.race_view.player.playing
 
 
 def test_first_screen_is_recorded_and_then_live():
@@ -636,7 +636,7 @@ def test_a_table_opened_on_another_page_is_raced_in_place_of_the_old_one():
     until(page, lambda: page.session.table.dataset.name == "tic-tac-toe")
     page.session.page = "convergence"
     page.on_shown()
-    until(page, lambda: page.race_view.race.dataset.name == "tic-tac-toe")
+    until(page, lambda: page.race_view.race is not None and page.race_view.race.dataset.name == "tic-tac-toe")
     assert not page.race_view.outdated
 
 
@@ -708,3 +708,59 @@ def test_a_racer_with_an_alpha_of_its_own_kind_keeps_it_and_gives_it_to_no_other
         assert other.recipes
     page = open_page(f"?data=monks-1&racers={write_recipes(racers)}")
     assert page.recipes == racers
+
+
+def table_text(columns, rows=60):
+    head = [f"column_{k}" for k in range(columns)]
+    lines = [
+        ",".join([*(str("uvw"[(i * (k + 2) + i // 3) % 3]) for k in range(columns)), "xy"[i % 2]]) for i in range(rows)
+    ]
+    return "\n".join([",".join([*head, "class"]), *lines])
+
+
+def open_file(page, name, columns):
+    """Read a file on the Data page, then press "Open in Convergence"."""
+    page.session.page = "data"
+    page.session.table.load_bytes(f"{name}.csv", table_text(columns))
+    until(page, lambda: page.session.table.dataset is not None and page.session.table.dataset.name == name)
+    page.session.go("convergence", race=True)
+    page.on_shown()
+
+
+def test_data_menu_names_each_file_in_the_browser():
+    page = open_page("?data=monks-1")
+    model = page.controls.data.get_root()
+    for name in ("first", "second", "third"):
+        open_file(page, name, 3)
+        assert name in model.data.value
+        assert model.data.value in model.data.options
+    page.close()
+
+
+def test_another_table_clears_the_picture_until_its_race_begins():
+    page = open_page()
+    view = page.race_view
+    assert view.race.recorded
+    open_file(page, "second", 3)
+    assert view.race is None
+    assert not view.outdated
+    assert not any(len(source.data["y"]) for source in view.picture.plot["train"])
+    assert view.side.object == ""
+    assert "Getting ready" in view.sentence.object
+    until(page, lambda: view.race is not None)
+    assert view.race.dataset.name == "second"
+    page.close()
+
+
+def test_order_limited_by_one_table_is_the_default_again_on_the_next():
+    page = open_page("?data=monks-1")
+    orders = []
+    for name, columns in (("narrow", 1), ("wide", 3)):
+        open_file(page, name, columns)
+        orders.append(page.settings.order)
+        assert {recipe.params["order"] for recipe in page.recipes} == {orders[-1]}
+    assert orders == [1, 2]
+    page._on_choice("order", 1)
+    open_file(page, "wider", 4)
+    assert page.settings.order == 1, "an order that the visitor chose stays"
+    page.close()

@@ -1,6 +1,7 @@
 """Menus and buttons in the first row of several pages: data, orders, rows, and examples to try."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import panel_material_ui as pmui
 from param.parameterized import Event
@@ -12,9 +13,20 @@ from alrviz.explorer.session.state import first_demo
 from alrviz.views.core.style import SCREEN_READER_ONLY, WORDS_ON_BUTTONS
 
 
-def select(label: str, options: Mapping[str, object], width: int | None, **params: object) -> pmui.Select:
+class Menu(pmui.Select):
+    """A menu whose entries may be renamed while one of them is chosen.
+
+    The browser knows the chosen entry by its label, and Panel sends a label only when the value changes: without this a
+    renamed entry would keep its old label in the browser.
+    """
+
+    def _process_param_change(self, params: dict[str, Any]) -> dict[str, Any]:
+        return super()._process_param_change({"value": self.value, **params} if "options" in params else params)
+
+
+def select(label: str, options: Mapping[str, object], width: int | None, **params: object) -> Menu:
     """Return a menu of the first row of a page of studies."""
-    return pmui.Select(label=label, options=options, width=width, size="small", margin=(0, 8, 0, 0), **params)
+    return Menu(label=label, options=options, width=width, size="small", margin=(0, 8, 0, 0), **params)
 
 
 def order_buttons() -> pmui.RadioButtonGroup:

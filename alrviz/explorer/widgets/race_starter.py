@@ -149,6 +149,7 @@ class RaceStarter:
 
     def _fail(self, error: Exception) -> None:
         self.pane.object, self._estimated = "", None  # Run asks again
+        self._buttons.player.starts_itself = False
         self._buttons.cancel_press()
         self._tasks.show_error("cost", error)
 

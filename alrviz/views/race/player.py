@@ -64,10 +64,7 @@ class Player:
     def load_race(self, race: Race, *, is_new: bool = False) -> bool:
         """Load a race; return whether it is shown at once. A new one is shown with its first step."""
         new_reader = RaceReader(race, self._film, race.stopped_at)
-        self.next_reader, self._target_step, self.outdated, self._autostarted_at = None, -1, False, -math.inf
-        self.starts_itself = False
-        self.is_stopped = self._may_finish_step = self.is_replay_paused = False
-        self._early_report = None
+        self._reset()
         if is_new and self.reader is not None:
             self.next_reader = new_reader
             return False
@@ -76,6 +73,18 @@ class Player:
         self.playing = not race.ended and race.control.phase in ("queued", "preparing", "running")
         self.reader = new_reader
         return True
+
+    def unload_race(self) -> None:
+        """Pause the race and show none; a press that waits for a race keeps waiting."""
+        self._pause()
+        self._reset()
+        self.reader = None
+
+    def _reset(self) -> None:
+        self.next_reader, self._target_step, self.outdated, self._autostarted_at = None, -1, False, -math.inf
+        self.starts_itself = False
+        self.is_stopped = self._may_finish_step = self.is_replay_paused = False
+        self._early_report = None
 
     # -- buttons ------------------------------------------------------------------------------------------------------
 
@@ -369,7 +378,7 @@ def _activity_html(player: Player) -> str:
     if player.is_waiting:
         return "getting ready &hellip;"
     if race is None:
-        return "stopped" if player.is_stopped else ""
+        return "stopped" if player.is_stopped else "getting ready &hellip;" if player.starts_itself else ""
     if player.next_reader is not None:
         return f"{_previous_note(player)}{_activity(race) or 'getting ready &hellip;'}"
     if player.outdated and player.starts_itself:

@@ -305,7 +305,9 @@ class ConvergencePage(Page):
         self.settings.reseed(self.session.seed)
         race = self.race_view.race
         if race is not None and race.dataset is not None and race.dataset.hash != dataset.hash:
-            self.starter.set_autorun(True)  # else a visitor who opens a table would see an old race of another one
+            self.race_view.clear()  # the old race would play on under the new table's name until the new one begins
+            self.starter.set_autorun(True)
+            self.race_view.player.starts_itself = not self.session.runs.asking
         if self._had_race or self.settings.question == CUSTOM:
             self._had_race = False
             self._show_controls()

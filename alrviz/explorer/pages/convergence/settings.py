@@ -18,7 +18,9 @@ class RaceSettings:
         cuts: discretize and n_bins of the question's racers.
 
     Attributes:
-        order, alpha: of the racers; None if custom racers differ in it.
+        order: of the racers, at most the number of columns; None if custom racers differ in it. The order that was set
+            comes back with a table that has enough columns.
+        alpha: of the racers; None if custom racers differ in it.
     """
 
     def __init__(
@@ -29,7 +31,8 @@ class RaceSettings:
         cuts: Mapping[str, Any] = MappingProxyType({}),
     ):
         self.question = question if question in (*QUESTIONS, CUSTOM) else FIRST_QUESTION
-        self.order: int | None = 2
+        self._columns: int | None = None  # of the table; None before `ask`
+        self.order = 2
         self.alpha: float | None = FIRST_ALPHA if self._needs_penalty else 0.0
         self.cuts: Mapping[str, Any] = dict(cuts)
         self._alpha_is_chosen = False  # whether the reader chose alpha, rather than the question
@@ -38,6 +41,16 @@ class RaceSettings:
             self._derive_settings()
         else:
             self.recipes = recipes_of(self.question, order=self.order, alpha=self.alpha, seed=seed, cuts=self.cuts)
+
+    @property
+    def order(self) -> int | None:  # noqa: D102 - among the attributes
+        if self._requested_order is None or self._columns is None:
+            return self._requested_order
+        return min(self._requested_order, self._columns)
+
+    @order.setter
+    def order(self, order: int | None) -> None:
+        self._requested_order = order
 
     @property
     def _needs_penalty(self) -> bool:
@@ -74,12 +87,12 @@ class RaceSettings:
 
     def ask(self, columns: int, seed: int) -> None:
         """Set the racers to those of the question, for so many columns; custom racers get the order and alpha."""
-        self.order = None if self.order is None else min(self.order, columns)
+        self._columns = columns
         if self.question == CUSTOM:
             racers = (racer.replace(**self._new_params(racer, columns)) for racer in self.recipes)
             self.recipes = tuple(dict.fromkeys(racers))
             return
-        self.order, self.alpha = self.order or min(2, columns), self.alpha or 0.0
+        self.order, self.alpha = self._requested_order or 2, self.alpha or 0.0
         if self._needs_penalty and not self.alpha:
             self.alpha = FIRST_ALPHA
         self.recipes = recipes_of(

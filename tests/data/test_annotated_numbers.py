@@ -28,7 +28,7 @@ def doubt_of(dataset, code):
 
 NUMBERS = [f"{k * 0.7 + 1:.1f}" for k in range(12)]
 # The cells of a column, and the numbers that it has if the doubt is accepted; NaN is missing.
-MARKED = {
+ANNOTATED = {
     "flags": ([*(f"{x} p" for x in NUMBERS), *NUMBERS, ": c"], [*map(float, NUMBERS), *map(float, NUMBERS), np.nan]),
     "flags without a space": ([f"{x}{'*GI'[k % 3]}" for k, x in enumerate(NUMBERS)], [*map(float, NUMBERS)]),
     "footnotes": ([*(f"{x}[{k}]" for k, x in enumerate(NUMBERS)), "8.1²"], [*map(float, NUMBERS), 8.1]),
@@ -38,17 +38,18 @@ MARKED = {
 }
 
 
-@pytest.mark.parametrize("name", MARKED)
-def test_numbers_with_marks_are_asked_about_and_read_on_request(name):
-    cells, numbers = MARKED[name]
+@pytest.mark.parametrize("name", ANNOTATED)
+def test_annotated_numbers_are_asked_about_and_read_on_request(name):
+    cells, numbers = ANNOTATED[name]
     text = text_of(cells)
-    doubt = doubt_of(read(text), DoubtCode.MARKED_NUMBERS)
+    doubt = doubt_of(read(text), DoubtCode.ANNOTATED_NUMBERS)
     assert doubt.columns == ("x",)
     assert doubt.change == {"columns": {"x": {"numbers": True}}}
     dataset = read(text, ReadOptions().with_change(doubt.change))
     np.testing.assert_allclose(dataset.frame["x"][: len(cells)], numbers)
     assert dataset.doubts == ()
     assert any("'x' were read without" in note for note in dataset.notes)
+    assert next(c for c in dataset.spec.to_dict()["columns"] if c["name"] == "x")["annotations"] is True
     spec = ParseSpec.from_dict(dataset.spec.to_dict())
     assert read_table(io.StringIO(text), spec=spec).hash == dataset.hash
     np.testing.assert_allclose(read_new_rows(text.encode(), spec).X["x"], dataset.X["x"])
@@ -92,7 +93,7 @@ def test_codes_places_and_mixed_units_are_not_asked_about(cells):
     assert [doubt.code for doubt in read(text_of(cells)).doubts] == []
 
 
-def test_one_question_is_asked_about_all_columns_with_the_same_marks():
+def test_one_question_is_asked_about_all_columns_with_the_same_annotations():
     rows = "".join(f"{k}.5 b,{k}.1,{k % 7}.2{' e' * (k % 2)},{'xy'[k % 2]}\n" for k in range(40))
     (doubt,) = read("u,v,w,class\n" + rows).doubts
     assert (doubt.columns, doubt.n_cells) == (("u", "w"), 60)
@@ -128,7 +129,7 @@ def test_numbers_is_a_flag_and_is_noted_where_a_column_has_none():
     ],
     ids=lambda values: values[0] if isinstance(values[0], str) else "",
 )
-def test_clear_numbers_are_read_and_their_marks_noted(cells, numbers):
+def test_clear_numbers_are_read_and_their_units_noted(cells, numbers):
     dataset = read_table(io.StringIO(text_of(cells)), "class", x="numeric")
     np.testing.assert_allclose(dataset.frame["x"][: len(cells)], numbers)
     assert dataset.table.values[0].spec.type != "levels"

@@ -1,6 +1,6 @@
 """Columns of text of which most cells are numbers, dates or times: asked about, as a guess could be wrong.
 
-0.2, 0.4 p, 8.1[1], 3,720 (46 %), <5, n.d.    numbers with marks beside them, see `MARKS_BESIDE`, and words
+0.2, 0.4 p, 8.1[1], 3,720 (46 %), <5, n.d.    numbers with annotations, see `ANNOTATIONS`, and words
 1:02:07, 1:03:11, DNF                         times, dates or numbers among more words than by mistake
 """
 
@@ -16,7 +16,7 @@ from alrviz.data.dates import parse_dates, time_form
 from alrviz.data.doubts import DoubtCode, DoubtNote
 from alrviz.data.numbers import marks_of
 from alrviz.data.options import ReadOptions, missing_change
-from alrviz.data.parse_values import FLAG, ascii_numbers, bare_numbers, without_marks
+from alrviz.data.parse_values import FLAG, ascii_numbers, bare_numbers, without_annotations
 from alrviz.data.quantities import plain_numbers
 from alrviz.data.text import NUMBERLIKE, TextColumn
 from alrviz.errors import listed, plural, short
@@ -30,28 +30,28 @@ MIN_BARE_SHARE = 0.25  # of the texts, if the others have letters behind whole n
 
 
 @dataclass(frozen=True)
-class MarkedNumbers:
-    """A column of numbers without the marks beside them.
+class AnnotatedNumbers:
+    """A column of numbers without their annotations.
 
     Attributes:
         numbers: the bare numbers; `stray` texts are missing.
         unit: of the numbers; None without any, see `plain_numbers`.
         stray: the texts without a number, or of another unit than most.
-        marks: descriptions of the removed marks.
-        marked: the texts with marks.
+        annotations: descriptions of the removed annotations.
+        annotated: the texts with annotations.
     """
 
     numbers: TextColumn
     unit: str | None
     stray: tuple[str, ...]
-    marks: tuple[str, ...]
-    marked: tuple[str, ...]
+    annotations: tuple[str, ...]
+    annotated: tuple[str, ...]
 
     @classmethod
-    def from_text(cls, column: TextColumn) -> "MarkedNumbers":
+    def from_text(cls, column: TextColumn) -> "AnnotatedNumbers":
         """Return the numbers in a column of text."""
         digits = ascii_numbers(column.levels)
-        bare, _ = without_marks(digits)
+        bare, _ = without_annotations(digits)
         quantities = bare_numbers(bare)
         units = Counter(filter(None, quantities.units)).most_common(1)
         is_plain = pc.match_substring_regex(bare, NUMBERLIKE).to_pylist()
@@ -60,50 +60,50 @@ class MarkedNumbers:
             for plain, number, unit in zip(is_plain, quantities.numbers, quantities.units, strict=True)
         ]
         mask = pa.array(is_number, pa.bool_())
-        _, marks = without_marks(digits.filter(mask))
-        marked = column.levels.filter(pc.and_(mask, pc.not_equal(digits, bare))).to_pylist()
+        _, annotations = without_annotations(digits.filter(mask))
+        annotated = column.levels.filter(pc.and_(mask, pc.not_equal(digits, bare))).to_pylist()
         stray = tuple(column.levels.filter(pc.invert(mask)).to_pylist())
         numbers = TextColumn.from_codes(column.name, column.codes, bare, column.is_number)
         numbers = numbers.without_texts(bare.filter(pc.invert(mask)).to_pylist())
         plain_column, unit = plain_numbers(numbers) or (numbers, None)
-        return cls(plain_column, unit, stray, tuple(marks), tuple(marked))
+        return cls(plain_column, unit, stray, tuple(annotations), tuple(annotated))
 
     def count(self, column: TextColumn) -> tuple[int, int]:
-        """Return the numbers of cells of the column with a marked number, and without a number."""
-        return column.count(self.marked), column.count(self.stray)
+        """Return the numbers of cells of the column with an annotated number, and without a number."""
+        return column.count(self.annotated), column.count(self.stray)
 
 
-def marked_numbers_doubts(columns: Sequence[tuple[TextColumn, MarkedNumbers]], read: str) -> list[str]:
-    """Return doubts whether texts with marks beside a number are the number, one for all columns with the same marks.
+def annotated_numbers_doubts(columns: Sequence[tuple[TextColumn, AnnotatedNumbers]], read: str) -> list[str]:
+    """Return doubts whether annotated numbers are numbers, one for all columns with the same annotations.
 
     `read` says how the texts were read.
     """
-    columns_by_marks: dict[str, list[tuple[TextColumn, MarkedNumbers]]] = {}
+    columns_by_annotation: dict[str, list[tuple[TextColumn, AnnotatedNumbers]]] = {}
     for column, numbers in columns:
-        columns_by_marks.setdefault(" or ".join(numbers.marks), []).append((column, numbers))
+        columns_by_annotation.setdefault(" or ".join(numbers.annotations), []).append((column, numbers))
     notes: list[str] = []
-    for marks_text, members in columns_by_marks.items():
+    for annotation_text, members in columns_by_annotation.items():
         names = [column.name for column, _ in members]
-        example = short(members[0][1].marked[0])
+        example = short(members[0][1].annotated[0])
         n_cells, n_stray = map(sum, zip(*(numbers.count(column) for column, numbers in members), strict=True))
-        note = f"{example} in {listed(names)} looks like a number with {marks_text} beside it"
+        note = f"{example} in {listed(names)} looks like a number with {annotation_text} beside it"
         note += f" ({plural(n_cells, 'such cell')}): read as {read}"
         remainder = f", and missing in {plural(n_stray, 'other cell')}" if n_stray else ""
-        words = {"such": example, "what": marks_text, "read": read, "other": remainder}
+        words = {"such": example, "what": annotation_text, "read": read, "other": remainder}
         change = {"columns": {name: {"numbers": True} for name in names}}
-        notes.append(DoubtNote.with_doubt(note, DoubtCode.MARKED_NUMBERS, change, names, n_cells, **words))
+        notes.append(DoubtNote.with_doubt(note, DoubtCode.ANNOTATED_NUMBERS, change, names, n_cells, **words))
     return notes
 
 
-def marked_numbers(column: TextColumn, options: ReadOptions, marks: tuple[str, str]) -> MarkedNumbers | None:
-    """Return the numbers of a column of text if most of its cells may be numbers with marks; else None.
+def annotated_numbers(column: TextColumn, options: ReadOptions, marks: tuple[str, str]) -> AnnotatedNumbers | None:
+    """Return the numbers of a column of text if most of its cells may be annotated numbers; else None.
 
     Args:
         column: without its missing values.
         options: of the column.
         marks: the table's decimal and thousands marks.
     """
-    if not _has_few_words(column) or not (numbers := MarkedNumbers.from_text(column)).marks:
+    if not _has_few_words(column) or not (numbers := AnnotatedNumbers.from_text(column)).annotations:
         return None
     levels = numbers.numbers.levels
     has_decimals = pc.any(pc.match_substring_regex(levels, "[.,]")).as_py()
@@ -112,8 +112,8 @@ def marked_numbers(column: TextColumn, options: ReadOptions, marks: tuple[str, s
     strays_with_digits = [text for text in numbers.stray if not re.match(WORD, text)]
     if LEVELS_PER_WORD * len(strays_with_digits) > len(levels) or marks_of(numbers.numbers, options, marks) is None:
         return None
-    n_bare = len(column.levels) - len(numbers.marked) - len(numbers.stray)
-    may_be_codes = numbers.marks == (FLAG,) and not has_decimals and n_bare < MIN_BARE_SHARE * len(column.levels)
+    n_bare = len(column.levels) - len(numbers.annotated) - len(numbers.stray)
+    may_be_codes = numbers.annotations == (FLAG,) and not has_decimals and n_bare < MIN_BARE_SHARE * len(column.levels)
     return None if may_be_codes else numbers
 
 
@@ -122,7 +122,7 @@ def other_type_doubt(
 ) -> list[str]:
     """Return a doubt about a column of text of which most cells are dates, times or numbers, and the others words.
 
-    `missing` are the column's missing texts; the other arguments are those of `marked_numbers`.
+    `missing` are the column's missing texts; the other arguments are those of `annotated_numbers`.
     """
     words = column.levels.filter(pc.match_substring_regex(column.levels, WORD)).to_pylist()
     if not words or not _has_few_words(column):
@@ -144,7 +144,7 @@ def other_type_doubt(
 
 
 def _has_few_words(column: TextColumn) -> bool:
-    """Return whether most cells, and most distinct texts, have a digit at the start."""
+    """Return whether most cells begin with a digit and few distinct texts are words."""
     sample = column.levels[:: 1 + len(column.levels) // SAMPLE_LEVELS].to_pylist()
     if 2 * sum(bool(STARTS_LIKE_A_NUMBER.search(text)) for text in sample) < len(sample):
         return False
