@@ -26,6 +26,7 @@ class NoteCode(Enum):
     STACKED = "tables under one another"
     STRAY_BYTES = "stray bytes"
     FORMULAS = "formulas without values"
+    ERROR_CELLS = "errors in cells"
     OPEN_QUOTES = "quotation marks that are never closed"
     UNEVEN_ROWS = "rows of too few or too many cells"
     TARGET = "the guessed target"

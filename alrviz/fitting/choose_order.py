@@ -49,7 +49,7 @@ from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.choose_alpha import Candidate, GridSearch, choose_alpha, row_losses
 from alrviz.fitting.tuple_tests import score_tests
-from alrviz.models.cell_space import informative_columns, tuple_columns
+from alrviz.models.cell_space import count_cells, informative_columns, tuple_columns
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, Deadline, StopToken
 
@@ -60,17 +60,19 @@ MIN_PASS_SECONDS, SECONDS_PER_ROW, MAX_PASS_SECONDS = 7.5e-3, 1.5e-6, 7.5e-2
 # Seconds per tuple and row, and per tuple (its list, block and cells), for more tuples than are planned; with 60 rows
 # the latter are ten times the former.
 LOOKUP_SECONDS, LISTING_SECONDS = 1.5e-9, 1e-6
-# No cover is planned, half of the time of a small table, where an order is affordable and fits into memory even if
-# tuples take so many times the lookups of each class, or the bytes.
+# Planning a cover takes half the time of a small table: it is skipped where an order is affordable and fits into memory
+# even if tuples take so many times the lookups of each class, or the bytes.
 PLANNED_FACTOR = 4
 # Factor on that budget where folds use Gram matrices (solvers/row_space.py) and only the last fit goes over cells.
 # Beyond it only the best pairs are kept, and their folds do go over cells: 480 rows of 60 numbers took 420 s with a
 # larger factor, 5 s with all pairs in Gram matrices.
 GRAM_BUDGET_FACTOR = 40
 # The score test of the orders after one that did not lower the loss: how many, the largest probability (of the smallest
-# of all tuples, times their number) that leads to a trial, and the most rows, tuples and cells per tuple.
+# of all tuples, times their number) that leads to a trial, the most rows, tuples and cells of all tuples, the most
+# cells of a tuple of columns with smooth levels, and how many tuples have exact degrees of freedom.
 N_ORDERS_AHEAD, LACKING_P = 2, 1e-4
-MAX_TESTED_ROWS, MAX_TESTED_TUPLES, MAX_TESTED_CELLS = 10_000, 3_000, 256
+MAX_TESTED_ROWS, MAX_TESTED_TUPLES, MAX_TESTED_CELLS = 10_000, 3_000, 3_000_000
+MAX_SMOOTH_CELLS, N_RANKED_TUPLES = 256, 10
 SHARES = GridSearch((1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05), patience=2, one_standard_error=True)
 # Returns the fit of a recipe to the training rows without the validation rows, which are its held-out rows.
 Build = Callable[[Recipe], FitProblem]
@@ -143,12 +145,13 @@ def choose_order(
             if order > 1 and budget_ratio < 1.0:
                 reason = f"order {order} takes too long to be tried (order={order} fits it anyway)"
                 break
-            # The latest trial took some seconds on this machine; this one's passes cost so many times as much.
-            estimated_seconds = trial_seconds * max(1.0, trial_ratio / budget_ratio)
-            if accepted_trials and estimated_seconds > deadline.left:
-                reason = f"order {order} was not tried: it takes over {estimated_seconds:.1g} s, more than was left of "
-                reason += f"time_limit={time_limit:g}"
-                break
+            if accepted_trials:
+                # The latest trial took some seconds on this machine; this one's passes cost so many times as much.
+                estimated_seconds = trial_seconds * max(1.0, trial_ratio / budget_ratio)
+                if estimated_seconds > deadline.left:
+                    reason = f"order {order} was not tried: it takes over {estimated_seconds:.1g} s, more than was "
+                    reason += f"left of time_limit={time_limit:g}"
+                    break
             trial_begin, trial_ratio = monotonic(), budget_ratio
             token = deadline if accepted_trials else stop  # without any candidate there is nothing to fall back on
             previous = accepted_trials[-1][-1] if accepted_trials else None
@@ -185,9 +188,10 @@ def choose_order(
                 previous_loss = _loss_text(previous.on_common_rows(trial).loss)
                 fold_note = f" of the first fold alone, whose rows lose {previous_loss} at {accepted.params['order']}"
             reason = f"at {order}, {_loss_text(trial.loss)}{fold_note}, it is not lower by one standard error"
-            if ahead_text:
-                break
-            next_order = lacking_order(accepted, accepted_data, [*untried][:N_ORDERS_AHEAD], stop)
+            next_orders = (
+                [] if ahead_text or deadline.left < 0 else [*untried][:N_ORDERS_AHEAD]
+            )  # a test leads to one further trial
+            next_order = lacking_order(accepted, accepted_data, next_orders, max_memory, stop)
             if next_order is None:
                 break
             ahead_text = f"; {order} did not lower it, but a score test found that tuples of {next_order} are lacking"
@@ -311,12 +315,14 @@ def limit_work(recipe: Recipe, rows: TrainingData, max_memory: int | None, stop:
     return recipe.replace(keep=min(n_kept, max_kept(recipe.params["keep"], n_tuples))), 1.0
 
 
-def lacking_order(recipe: Recipe, data: TrainingData, orders: Sequence[int], stop: StopToken = NEVER) -> int | None:
+def lacking_order(
+    recipe: Recipe, data: TrainingData, orders: Sequence[int], max_memory: int | None = None, stop: StopToken = NEVER
+) -> int | None:
     """Return the lowest of some orders of which a fitted recipe lacks a tuple; None if it lacks none.
 
     A score test decides (fitting/tuple_tests.py). The recipe, with its alphas chosen, is fitted to at most
     MAX_TESTED_ROWS of the rows. Smooth levels are merged to few before the test, so that cells have rows. An order with
-    more than MAX_TESTED_TUPLES tuples is not tested.
+    more than MAX_TESTED_TUPLES tuples, or more than MAX_TESTED_CELLS cells, is not tested.
     """
     encoded, settings = data.encoded, _comparable_recipe(recipe)
     if encoded.n_rows > MAX_TESTED_ROWS:
@@ -325,19 +331,22 @@ def lacking_order(recipe: Recipe, data: TrainingData, orders: Sequence[int], sto
     columns = informative_columns(encoded.levels, recipe.missing == "skip")
     scores: Floats | None = None
     for order in orders:
-        tuples = list(combinations(columns, order)) if comb(len(columns), order) <= MAX_TESTED_TUPLES else []
-        if not tuples:
+        n_tuples, merged = (
+            comb(len(columns), order),
+            encoded.with_merged_levels(max(2, int(MAX_SMOOTH_CELLS ** (1 / order)))),
+        )
+        n_cells = min(count_cells(merged.levels[columns], order), n_tuples * encoded.n_rows)
+        if not 0 < n_tuples <= MAX_TESTED_TUPLES or n_cells > MAX_TESTED_CELLS:
             continue
         if scores is None:  # of unmerged rows, in the order of `encoded`
             rows = TrainingData(encoded, None, None, data.n_jobs, merge=False)
-            request = FitRequest(rows, settings, settings.params, _report_nothing, stop)
+            request = FitRequest(rows, settings, settings.params, _report_nothing, stop, max_memory=max_memory)
             problem = settings.definition.make(request)
             w = first_weights(problem.fit.objective, request, settings.params.get("alpha", 0.0))
             w = final_weights(problem, stop) if w is None else w
             scores = problem.fit.objective.scores(w)[:, : encoded.n_classes]
-        n_levels = max(2, int(MAX_TESTED_CELLS ** (1 / order)))
-        test_table = score_tests(scores, encoded.with_merged_levels(n_levels), tuples, data.n_jobs, stop)
-        if test_table["p"].min() * len(tuples) < LACKING_P:
+        test_table = score_tests(scores, merged, list(combinations(columns, order)), data.n_jobs, stop, N_RANKED_TUPLES)
+        if test_table["p"].min() * n_tuples < LACKING_P:
             return order
     return None
 

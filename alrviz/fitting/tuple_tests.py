@@ -70,12 +70,19 @@ class TupleCounts:
             tuple_numbers, tables, covered.cover, covered.rows, index, Slices.from_index(index), resolve_jobs(n_jobs)
         )
 
-    def degrees_of_freedom(self, tested: NDArray[np.bool_], parts: Floats, stop: StopToken = NEVER) -> Floats:
+    def degrees_of_freedom(
+        self,
+        tested: NDArray[np.bool_],
+        parts: Floats,
+        stop: StopToken = NEVER,
+        is_exact: NDArray[np.bool_] | None = None,
+    ) -> Floats:
         """Return the degrees of freedom of each tuple, given which pairs (S, C) of cell and class are tested: for each
         class the cells less the rank of their slices, times the mean of `parts` (S, C), the share that a cell and class
         counts. For a complete table with parts 1 - E / N_c they are (L_1 - 1)(L_2 - 1) ... (C - 1).
 
-        If the rank would take too much memory, the complete table's ratio is used.
+        If the rank would take too much memory, the complete table's ratio is used. is_exact: (T,) whether a tuple's
+        rank is computed, which takes most of the time, or its tested cells are counted, an upper bound; None for all.
         """
         space, n_classes = self.tables.space, self.tables.n_classes
         df, sizes = np.zeros(len(self.tuples)), space.sizes
@@ -89,7 +96,9 @@ class TupleCounts:
                 stop.check()
                 if k == 0 or (tested_here[:, k] != tested_here[:, k - 1]).any():
                     cells = first_cell + np.flatnonzero(tested_here[:, k])
-                    rank = kernels.margin_rank(cells, n, self.slices.slices, first, slices, _MAX_RANK_NUMBERS)
+                    rank = 0
+                    if is_exact is None or is_exact[i]:
+                        rank = kernels.margin_rank(cells, n, self.slices.slices, first, slices, _MAX_RANK_NUMBERS)
                     n_levels = self.cover.levels_seen[space.tuples[t, :n]]
                     free_cells = len(cells) - rank if rank >= 0 else round(len(cells) * (1 - 1 / n_levels).prod())
                 df[i] += free_cells * (parts[cells, k].mean() if len(cells) else 0.0)
@@ -99,11 +108,14 @@ class TupleCounts:
 
 
 def score_tests(
-    scores: Floats, encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None = None, stop: StopToken = NEVER
-) -> pd.DataFrame:
+    scores: Floats, encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None = None, stop: StopToken = NEVER,
+    n_exact: int | None = None,
+) -> pd.DataFrame:  # fmt: skip
     """Return a row per tuple of columns: how much a model with these scores (N, C) would gain by it.
 
-    Columns: "gain" and "gain_error" (nats per test row, with standard error), "chi2", "df", "p".
+    Columns: "gain" and "gain_error" (nats per test row, with standard error), "chi2", "df", "p". n_exact: number of
+    tuples, those of the largest "chi2" per tested cell, whose "df" is exact; for others it is an upper bound, with
+    which "p" is too large. None for all.
     """
     tuple_counts = TupleCounts.from_rows(encoded, tuples, n_jobs, stop)
     tables, slices, index, rows = tuple_counts.tables, tuple_counts.slices, tuple_counts.index, tuple_counts.rows
@@ -138,7 +150,12 @@ def score_tests(
         run_parts(purify_tuple, len(tuple_counts.tuples), tuple_counts.jobs)
         terms[:, k] = free_shares[:, k] * w * f[:, 0] ** 2
     chi2_by_tuple = np.bincount(tables.tuple_of_seen, terms.sum(axis=1), tables.space.n_tuples)[tuple_counts.tuples]
-    df = tuple_counts.degrees_of_freedom(is_tested, free_shares, stop)
+    is_exact = None
+    if n_exact is not None and n_exact < len(tuples):
+        n_tested = np.bincount(tables.tuple_of_seen, is_tested.sum(axis=1), tables.space.n_tuples)[tuple_counts.tuples]
+        is_exact = np.zeros(len(tuples), np.bool_)
+        is_exact[np.argsort(-chi2_by_tuple / np.maximum(n_tested, 1.0))[:n_exact]] = True
+    df = tuple_counts.degrees_of_freedom(is_tested, free_shares, stop, is_exact)
     return pd.DataFrame(
         {
             "gain": (chi2_by_tuple - 2.0 * df) / (2.0 * total_rows),

@@ -62,23 +62,16 @@ class Choosable:
         return self.mend(new_recipe) == new_recipe
 
 
-# What sets a family apart, beside its name in menus.
-FAMILY_WORDS = {
-    "lr": "order n alone", "alr": "lr, preconditioned", "hlr": "lr, orders 1 to n", "halr": "alr, orders 1 to n",
-    "anje": "counts, no fit", "salr": "selected, order n", "hsalr": "selected, orders 1 to n",
-    "dlr": "densities of numbers", "elr": "tables, fitted", "tan": "tree of columns", "kdb": "k-dependence",
-    "ande": "mean of networks",
-}  # fmt: skip
-
-
 def family_entries(families: Collection[str]) -> dict[str, str]:
     """Return the entries of a menu of families: names by label.
 
     >>> family_entries(["alr", "anje", "rf"])
     {'alr (lr, preconditioned)': 'alr', 'AnJE (counts, no fit)': 'anje', 'random forest': 'rf'}
     """
+    definitions = [FAMILIES[name] for name in families]
     return {
-        FAMILIES[name].words + (f" ({FAMILY_WORDS[name]})" if name in FAMILY_WORDS else ""): name for name in families
+        f"{family.words} ({family.menu_note})" if family.menu_note else family.words: family.name
+        for family in definitions
     }
 
 

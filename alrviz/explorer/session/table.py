@@ -15,7 +15,7 @@ import param
 
 from alrviz import __version__
 from alrviz.data.stream.table import Stream
-from alrviz.errors import TableError, nearest
+from alrviz.errors import TableError, capitalize, nearest
 from alrviz.explorer.server.limits import TABLES
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.server.table_process import LONG_READING_BYTES, READERS
@@ -485,4 +485,4 @@ class SessionTable(param.Parameterized):
         self.cancel()
         name = self.dataset.name if self.dataset is not None else ""
         still_here_text = f"; {name} is still here" if name and self.pending is None else ""
-        self._session.message = f"{title[:1].upper()}{title[1:]} was cancelled{still_here_text}."
+        self._session.message = f"{capitalize(title)} was cancelled{still_here_text}."

@@ -8,7 +8,7 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.document import Document
 
-from alrviz.errors import AlrvizError, for_page
+from alrviz.errors import AlrvizError, capitalize, for_page
 from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import CARD, button, html
@@ -38,7 +38,7 @@ def error_text(error: Exception) -> str:
 def problem_html(error: Exception) -> str:
     """Return an error as HTML for the notice."""
     text = error_text(error)
-    return f"<p><b class='bad'>That did not work.</b> {safe(text[:1].upper() + text[1:], 1200)}</p>"
+    return f"<p><b class='bad'>That did not work.</b> {safe(capitalize(text), 1200)}</p>"
 
 
 def time_text(seconds: float, share: float | None) -> str:
@@ -113,11 +113,9 @@ class Notice:
     def _progress_html(loading: LatestJob | IncomingFile) -> tuple[str, str]:
         """Return the HTML for screen readers, without the time, which changes all the while, and the visible HTML."""
         queue_text = " (waiting for a free place)" if loading.waiting else ""
-        title = safe(f"{loading.title[:1].upper()}{loading.title[1:]}{queue_text} …")
-        return (
-            f"<p>{title}</p>",
-            f"<p>{title} <span class='quiet'>{time_text(loading.seconds, loading.share)}</span></p>",
-        )
+        title = safe(f"{capitalize(loading.title)}{queue_text} …")
+        time_html = f"<span class='quiet'>{time_text(loading.seconds, loading.share)}</span>"
+        return f"<p>{title}</p>", f"<p>{title} {time_html}</p>"
 
     def _message_html(self) -> str:
         """Return the error, or the message and a request for the link's file; "" without any."""

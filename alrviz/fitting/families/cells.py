@@ -307,8 +307,9 @@ class WeightedFamily(CellFamily):
     def title(self, params: Mapping[str, Any]) -> str:
         """Return order, start, loss, penalty, sharing, bounds and solver in one line."""
         p = params
-        strength = {"cv": "by CV", AUTO: "chosen by itself"}.get(p["alpha"]) or in_digits(p["alpha"])
-        alpha_text = "" if p["alpha"] == 0 else f", L2 penalty {strength} on {p['penalty']}{center_text(p)}"
+        penalty_texts = {"cv": "L2 penalty by inner folds", AUTO: "automatic L2 penalty"}
+        penalty_text = penalty_texts.get(p["alpha"]) or f"L2 penalty {in_digits(p['alpha'])}"
+        alpha_text = "" if p["alpha"] == 0 else f", {penalty_text} on {p['penalty']}{center_text(p)}"
         sharing_text = "" if p["share"] == "cell-class" else f", share {p['share']}"
         loss_text = "" if p["objective"] == "nll" else f", {p['objective']}"
         bounds = "" if p["bounds"] is None else ", w between {} and {}".format(*p["bounds"])
@@ -342,6 +343,7 @@ class LR(WeightedFamily):
     """LR^n: logistic regression with a weight for each class and each cell, a combination of values of n columns."""
 
     name = words = "lr"
+    menu_note = "order n alone"
     learns_rows = "ones"
     rival = "alr"
     # docs/defaults.md measures these defaults of the penalty, here and in ALR.
@@ -378,6 +380,7 @@ class ALR(WeightedFamily):
     """ALR^n: weights that multiply log theta, which preconditions the search."""
 
     name = words = "alr"
+    menu_note = "lr, preconditioned"
     learns_rows = "log theta"
     params: ClassVar[Mapping[str, Param]] = {
         **LINEAR,
@@ -399,6 +402,7 @@ class AnJE(CellFamily):
     name = "anje"
     learns_rows = "counts"
     words = "AnJE"
+    menu_note = "counts, no fit"
     params = TABLES
     paper: ClassVar[Mapping[str, Any]] = {"unseen": "m-estimate"}
     colours: ClassVar[Mapping[str, str]] = {"anje": GREY, "nb": GREY}

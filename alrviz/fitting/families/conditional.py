@@ -71,6 +71,7 @@ class ELR(Networks):
     """ELR: extended logistic regression of a network's tables."""
 
     name = words = "elr"
+    menu_note = "tables, fitted"
     estimator = "alrviz.estimators.networks.ELRClassifier"
     params: ClassVar[Mapping[str, Param]] = {
         "structure": Param(

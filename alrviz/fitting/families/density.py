@@ -62,6 +62,7 @@ class DLR(Family):
     """DLR: features are log ratios of the classes' densities; bandwidths are fitted together with the weights."""
 
     name = words = "dlr"
+    menu_note = "densities of numbers"
     estimator = "alrviz.estimators.density.DLRClassifier"
     params: ClassVar[Mapping[str, Param]] = {
         "bandwidth": Param(

@@ -115,6 +115,7 @@ class Family:
     Attributes:
         name: its name in recipes.
         words: its name in menus.
+        menu_note: what sets it apart from other families, beside its name in menus; "" for nothing.
         params: its parameters by name, its own first; checks, docstrings, links and widgets are made from them.
         estimator: the dotted name of its classifier.
         colours: its colour (#rrggbb) in pictures, for each label that it gives.
@@ -134,6 +135,7 @@ class Family:
 
     name: ClassVar[str]
     words: ClassVar[str]
+    menu_note: ClassVar[str] = ""
     params: ClassVar[Mapping[str, Param]]
     estimator: ClassVar[str]
     colours: ClassVar[Mapping[str, str]]

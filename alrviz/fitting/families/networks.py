@@ -160,6 +160,7 @@ class TAN(Networks):
 
     name = "tan"
     words = "TAN"
+    menu_note = "tree of columns"
     estimator = "alrviz.estimators.networks.TANClassifier"
     params: ClassVar[Mapping[str, Param]] = {"smoothing": SMOOTHED}
     colours: ClassVar[Mapping[str, str]] = {"tan": "#7744DD"}
@@ -176,6 +177,7 @@ class KDB(Networks):
 
     name = "kdb"
     words = "KDB"
+    menu_note = "k-dependence"
     estimator = "alrviz.estimators.networks.KDBClassifier"
     params: ClassVar[Mapping[str, Param]] = {
         "k": Param(
@@ -230,6 +232,7 @@ class AnDE(Networks):
 
     name = "ande"
     words = "AnDE"
+    menu_note = "mean of networks"
     estimator = "alrviz.estimators.networks.AnDEClassifier"
     params: ClassVar[Mapping[str, Param]] = {
         "n": Param(

@@ -122,6 +122,7 @@ class HLR(HierarchicalFamily, LR):
     """hLR^n: weights of the cells of all orders up to n."""
 
     name = words = "hlr"
+    menu_note = "lr, orders 1 to n"
     rival = "lr"
     params: ClassVar[Mapping[str, Param]] = {
         "keep": _KEEP, **LR.params, "alpha": replace(LR.params["alpha"], per_order=True)
@@ -134,6 +135,7 @@ class HALR(HierarchicalFamily, ALR):
     """hALR^n: weights of log theta over the cells of all orders up to n."""
 
     name = words = "halr"
+    menu_note = "alr, orders 1 to n"
     rival = "alr"
     params: ClassVar[Mapping[str, Param]] = {
         "keep": _KEEP, **ALR.params, "alpha": replace(ALR.params["alpha"], per_order=True)

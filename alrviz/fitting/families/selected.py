@@ -72,6 +72,7 @@ class SelectiveALR(ALR):
     """ALR^n on the tuples with the highest scores."""
 
     name = words = "salr"
+    menu_note = "selected, order n"
     rival = "alr"
     params: ClassVar[Mapping[str, Param]] = {
         **_SELECTION, **ALR.params, "alpha": replace(ALR.params["alpha"], keywords={"cv": "by inner folds"}),
@@ -278,6 +279,7 @@ class HierarchicalSelectiveALR(SelectiveALR):
     """ALR^n on tuples grown level after level."""
 
     name = words = "hsalr"
+    menu_note = "selected, orders 1 to n"
     rival = "salr"
     params: ClassVar[Mapping[str, Param]] = {
         **_SELECTION, "grow": _GROW, **SelectiveALR.params

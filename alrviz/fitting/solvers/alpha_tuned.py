@@ -157,7 +157,7 @@ class RowFold:
         return log_norm - z[self.y, np.arange(len(self.y))], self._training_share * products
 
     def start_from(self, other: "RowFold", value: Floats) -> None:
-        """Start as before, whatever the values (G,): numbers of another fold are of other rows."""
+        """Do nothing, whatever the `value` (G,): the coefficients of a Gram fit belong to its own rows."""
 
     def slopes(self) -> tuple[Floats, float]:
         """Return the slopes (G,) at the last alphas; see `SlopedFold`."""
@@ -207,7 +207,7 @@ class AlphaSearch:
 
 @dataclass(frozen=True)
 class AlphaTuned(Solver):
-    """A solver that first chooses the penalty. Carries a `AlphaSearch`, then a `ChosenAlpha`.
+    """A solver that first chooses the penalty. Carries an `AlphaSearch`, then a `ChosenAlpha`.
 
     Args:
         solver: takes the steps.

@@ -109,7 +109,7 @@ class GramFit:
     def _shrink(self, change: Floats) -> Floats:
         """Shrink `a`, whose K a is `change`, by decades while F falls; return its K a.
 
-        Numbers of alphas a million times larger are a start that Newton's steps do not recover from.
+        Coefficients fitted at a much larger alpha are too large a start for Newton's method.
         """
         norm, scale = float(np.vdot(self.a, change)), 1.0
 

@@ -34,7 +34,7 @@ from alrviz.studies.protocols.choose_order import BOOSTING, OrderStudy, automati
 from alrviz.views.studies.order import OrderStudyView
 
 ORDERS = (1, 2, 3)  # and 0, the class shares, which are not fitted
-FAMILIES = ("lr", "alr", "hlr", "halr", "anje")
+ORDER_FAMILIES = ("lr", "alr", "hlr", "halr", "anje")
 REFERENCES = {"Auto and boosting": "all", "nothing": "none"}
 
 _ROOM = room(330, 246, 76)  # two lines of menus, the sentence, the row of Run
@@ -65,7 +65,9 @@ class OrderSpec(StudySpec):
     noun, icon, study_function, takes_one_recipe = "which order", "stairs", staticmethod(choose_order), True
     default_recipes = (Recipe("lr", alpha="cv"),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": Menu("Family", FAMILY_MENU_WIDTH, family_entries(FAMILIES), lambda spec: spec.recipe.family, _family),
+        "family": Menu(
+            "Family", FAMILY_MENU_WIDTH, family_entries(ORDER_FAMILIES), lambda spec: spec.recipe.family, _family
+        ),
         "folds": Menu("Cross-validation", 144, FOLD_NAMES),
         "alpha": recipe_menu("alpha", 144, _alphas, "alpha"),
         "center": recipe_menu("center", 136),
@@ -95,7 +97,7 @@ for text in (verdict, *verdict.notes):
     @classmethod
     def usable_recipes(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
         """Return the first recipe of a family that has orders."""
-        return tuple(recipe for recipe in recipes if recipe.family in FAMILIES)[:1]
+        return tuple(recipe for recipe in recipes if recipe.family in ORDER_FAMILIES)[:1]
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return the orders that are not refused, and the folds."""

@@ -34,7 +34,7 @@ from alrviz.views.core.style import verdict_html
 from alrviz.views.race.race_view import RaceView
 from alrviz.views.studies.selection import SelectionView
 
-FAMILIES = ("hsalr", "salr")
+SELECTIVE_FAMILIES = ("hsalr", "salr")
 ORDERS = (2, 3, 4)
 
 _ROOM = room(260, 290, 140)  # two lines of menus, two sentences, the row of Run
@@ -62,7 +62,7 @@ class SelectionSpec(StudySpec):
     noun, icon, study_function, takes_one_recipe = "how many tuples", "filter_alt", staticmethod(choose_tuples), True
     default_recipes = (Recipe("hsalr", order=2),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": family_menu(FAMILIES, *Recipe("salr").params),
+        "family": family_menu(SELECTIVE_FAMILIES, *Recipe("salr").params),
         "order": recipe_menu("order", 96, _orders, "Up to order"),
         "selection": recipe_menu("selection", 192, label="Score"),
         "grow": recipe_menu("grow", 192),
@@ -84,7 +84,7 @@ print(study.verdict())
         """Return the first selective recipe, set to select tuples; the share comes from the view."""
         defaults = cls.default_recipes[0].params
         for recipe in recipes:
-            if recipe.family in FAMILIES:
+            if recipe.family in SELECTIVE_FAMILIES:
                 order = defaults["order"] if recipe.params["order"] == "auto" else recipe.params["order"]
                 return (recipe.replace(keep=defaults["keep"], unit=defaults["unit"], order=order),)
         return ()
