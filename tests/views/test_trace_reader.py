@@ -99,7 +99,7 @@ def test_milestones_of_a_race_that_goes_on_are_said_to_be_of_the_best_so_far():
     race.end()
     watched = watched_at(race, 11)
     assert watched.is_finished
-    assert "until so near the lowest training loss</p>" in values_html(watched)
+    assert "until within this share of the lowest training loss</p>" in values_html(watched)
     assert "so far" not in ends_html(watched)
 
 
