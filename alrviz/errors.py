@@ -130,6 +130,20 @@ def listed(names: Sequence[object], most: int = 8) -> str:
     return ", ".join(short(name) for name in names[:most]) + more_text
 
 
+def join_words(words: Sequence[str], conjunction: str = "and") -> str:
+    """Return words as a list in a sentence; "" for none.
+
+    >>> join_words(["lr", "alr", "gd"]), join_words(["lr", "alr"], "or"), join_words(["lr"])
+    ('lr, alr and gd', 'lr or alr', 'lr')
+    """
+    return f" {conjunction} ".join([*([", ".join(words[:-1])] if len(words) > 1 else []), *words[-1:]])
+
+
+def capitalize(text: str) -> str:
+    """Return a text with a capital first letter, the others as they are (`str.capitalize` lowers them)."""
+    return text[:1].upper() + text[1:]
+
+
 def plural(count: int, one: str, several: str = "") -> str:
     """Return a count with its noun: "1 row", "1,200 rows"; `several` is the noun's plural (default: with an s)."""
     return f"{count:,} {one if count == 1 else several or one + 's'}"

@@ -40,7 +40,7 @@ class Page:
     button: str = ""
 
 
-STUDY_END = "fits · done"
+STUDY_END = "(fits|parts) · done"
 PAGES = {
     "explorer": Page("", "^ended"),
     "tour-preconditioners": Page("?q=preconditioners", "fastest"),

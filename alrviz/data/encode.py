@@ -99,9 +99,11 @@ class Encoder:
             RecipeError: an unknown setting or column.
         """
         names, columns, has_names = table_columns(X)
-        rows = len(columns[0]) if columns else 0
+        if not columns:
+            raise TableError("nothing to learn from: no column is a feature; at least one was expected")
+        rows = len(columns[0])
         if not rows:
-            raise TableError(f"nothing to learn from: the table has {rows} rows and {len(columns)} columns")
+            raise TableError(f"nothing to learn from: the table has no rows, only {len(columns)} columns")
         classes, codes = class_codes(y, rows)
         weights = row_weights(sample_weight, rows)
         if not (weights > 0).all():

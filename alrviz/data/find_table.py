@@ -9,9 +9,10 @@
 Part of score.py in every model file.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -73,22 +74,23 @@ class TableRegion:
         notes: Sequence[str],
         stop: StopToken,
         sheets: tuple[str, ...] = (),
+        later_starts: Collection[int] = (),
     ) -> RawTable:
         """Return the named columns as a table: the largest one side by side, stacked ones joined, without totals.
 
-        `notes` are put before the region's own.
+        `notes` are put before the region's own; `later_starts` are those of `largest_table`.
         """
-        names, name_notes = clean_names(self.names.names, numbered=not self.names.n_rows)
-        named_columns = [
-            TextColumn.from_codes(name, c.codes, c.levels, c.is_number) for name, c in zip(names, columns, strict=True)
-        ]
-        named_columns, beside_notes = largest_table(named_columns, self.names.names)
+        columns = [TextColumn.from_codes("", c.codes, c.levels, c.is_number) for c in columns]
+        kept, rows, beside_notes = largest_table(columns, self.names.names, later_starts)
+        names, name_notes = clean_names(self.names.names[kept], numbered=not self.names.n_rows)
+        columns = [column.select_rows(rows) for column in columns[kept]] if beside_notes else columns
+        named_columns = [replace(column, name=name) for name, column in zip(names, columns, strict=True)]
         named_columns, stacked_notes = (
             join_stacked(named_columns, self.title, stop) if self.names.n_rows else (named_columns, [])
         )
         kept_columns, total_notes = drop_subtotals(named_columns)
         is_parted = bool(beside_notes or stacked_notes) or kept_columns is not named_columns
-        kinds = {names[column_index]: kind for column_index, kind in self.names.kinds.items()}
+        kinds = {name: self.names.kinds[j] for j, name in enumerate(names, kept.start) if j in self.names.kinds}
         notes = [*notes, *self.notes, *beside_notes, *stacked_notes, *total_notes, *name_notes]
         return RawTable(kept_columns, in_force, notes, sheets, self.names.first, "text", kinds, is_stacked=is_parted)
 
@@ -223,7 +225,10 @@ def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[st
         columns = [replace(column.select_rows(~is_total), n_trimmed=column.n_trimmed) for column in columns]
     is_kept = is_named & ~is_total
     if (n_kept := int(is_kept.sum())) and is_empty[:, is_kept].any(axis=0).all():  # full rows have a level of that name
-        notes.append(f"{plural(n_kept, 'row is', 'rows are')} named like totals, but are no sums of those above: kept")
+        rows_text = (
+            "row is named like a total, but is no sum" if n_kept == 1 else "rows are named like totals, but are no sums"
+        )
+        notes.append(f"{n_kept:,} {rows_text} of those above: read like the others")
     return columns, notes
 
 
@@ -261,28 +266,55 @@ def _is_sum(numbers: np.ndarray, row: int, sum_start: int, is_named: np.ndarray)
 # ---- tables side by side ---------------------------------------------------------------------------------------------
 
 
-def largest_table(columns: list[TextColumn], names: Sequence[str]) -> tuple[list[TextColumn], list[Note]]:
-    """Return the columns of the largest of several tables side by side, and a note that names the others.
+def largest_table(
+    columns: Sequence[TextColumn], names: Sequence[str], later_starts: Collection[int] = ()
+) -> tuple[slice, slice, list[Note]]:
+    """Return the columns and rows of the largest of several tables side by side, and a note that names the others.
 
-    A column without name and values separates them, unless all have the same number of rows; `names` are the file's.
+    A column without name and values separates them, unless all have the same number of rows. A table whose names are
+    not in the row of `names` has none there at all.
+
+    Args:
+        columns: of the file.
+        names: their names in the file.
+        later_starts: columns that follow an empty one that is not among `columns`.
     """
+    whole = slice(0, len(columns)), slice(0, None), list[Note]()
     gaps = [j for j, column in enumerate(columns) if not names[j].strip() and column.is_empty.all()]
-    edges = [-1, *gaps, len(columns)]
-    ranges = [range(start + 1, end) for start, end in pairwise(edges) if end - start > 2]
-    if not gaps or len(ranges) < 2 or any(not names[j].strip() for table in ranges for j in table):
-        return columns, []
-    heights = []
-    for table in ranges:
-        has_text = ~np.logical_and.reduce([columns[j].is_empty for j in table])
-        heights.append(int(np.flatnonzero(has_text).max(initial=-1)) + 1)
-    if len(set(heights)) == 1:
-        return columns, []
-    largest = max(range(len(ranges)), key=lambda k: heights[k] * len(ranges[k]))
-    other_names = [columns[j].name for k, table in enumerate(ranges) for j in table if k != largest]
-    kept_rows = slice(0, heights[largest])
-    result = [columns[j].select_rows(kept_rows) for j in ranges[largest]]
-    text = f"{len(ranges)} tables side by side: the largest was read, and {listed(other_names)} were left out"
-    return result, [Note.with_code(NoteCode.LEFT_OUT, text)]
+    starts = sorted({0, *(j + 1 for j in gaps), *later_starts})
+    spans = [range(start, end) for start, end in pairwise([*starts, len(columns)])]
+    spans = [range(span.start, span.stop - (span.stop - 1 in gaps)) for span in spans if len(span)]
+    tables = [_TableBeside.of_columns(columns, names, span) for span in spans if len(span) > 1]
+    if len(tables) < 2 or any(table.n_names not in (0, len(table.span)) for table in tables):
+        return whole
+    largest = max(tables, key=lambda table: table.n_rows * len(table.span))
+    if len({table.n_rows for table in tables}) == 1 or not largest.n_names or not all(t.n_rows for t in tables):
+        return whole
+    other_names = [name for table in tables if table is not largest for name in table.first_texts]
+    text = f"{len(tables)} tables side by side: the largest was read, and {listed(other_names)} were left out"
+    kept = slice(largest.span.start, largest.span.stop)
+    return kept, slice(0, largest.n_rows), [Note.with_code(NoteCode.LEFT_OUT, text)]
+
+
+class _TableBeside(NamedTuple):
+    """One of several tables side by side: its columns, its number of rows, how many names it has, its first texts."""
+
+    span: range
+    n_rows: int
+    n_names: int
+    first_texts: list[str]
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[TextColumn], names: Sequence[str], span: range) -> "_TableBeside":
+        """Return the table of some of the columns; rows above its first text count only if it has names."""
+        n_names = sum(bool(names[j].strip()) for j in span)
+        rows = np.flatnonzero(~np.logical_and.reduce([columns[j].is_empty for j in span]))
+        if not len(rows):
+            return cls(span, 0, n_names, [names[j] for j in span if names[j].strip()])
+        n_rows = int(rows[-1]) + 1 - (0 if n_names else int(rows[0]))
+        codes = [int(columns[j].codes[rows[0]]) for j in span]
+        first_row = [columns[j].levels[code].as_py() for j, code in zip(span, codes, strict=True) if code >= 0]
+        return cls(span, n_rows, n_names, [names[j] for j in span] if n_names else first_row)
 
 
 # ---- labels of groups ------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from alrviz.data.find_table import group_label_doubts
 from alrviz.data.missing import detect_missing
 from alrviz.data.numbers import (
     check_numbers,
+    comma_notes,
     detect_convention,
     digits_note,
     doubt_of_marks,
@@ -157,6 +158,7 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
     for unit in dict.fromkeys(text.unit for text in numbers if text.unit is not None):
         names = listed([text.name for text in numbers if text.unit == unit])
         notes.append(f"numbers in {names} were read without {f'their {unit!r}' if unit else 'the marks beside them'}")
+    notes += comma_notes([text.source for text in numbers if decisions[text.name].spec.decimal == ","])
     deviating = [text.name for text in numbers if decisions[text.name].spec.decimal != decimal]
     if deviating:
         notes.append(
@@ -257,7 +259,7 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
         notes, annotated = list[str](), AnnotatedNumbers.from_text(text.present.only_texts(text.stray))
         if text.options.numbers:
             n_stray = plural(text.present.count(text.stray), "text")
-            annotation_text = listed(text.annotations) or "annotations"
+            annotation_text = ", ".join(text.annotations) or "annotations"
             notes = [
                 f"numbers in {name!r} were read without {annotation_text} beside them; {n_stray} without one missing"
             ]

@@ -2,7 +2,7 @@
 
 Lists of cells beside a list of the columns' names are rows, too, as open data portals and pandas (orient="split")
 write them. Nested objects become columns ("address.city"), lists become their text. Numbers, texts and booleans keep
-their type; dates are detected among texts.
+their type, but numbers in quotation marks among numbers are numbers; dates are detected among texts.
 """
 
 import json
@@ -15,7 +15,7 @@ import pandas as pd
 from alrviz.data.charset import to_utf8
 from alrviz.data.frames import from_series
 from alrviz.data.limits import Limits
-from alrviz.data.parse_values import clean_names
+from alrviz.data.parse_values import PLAIN_NUMBER, clean_names
 from alrviz.data.text import Buffer, RawTable, ReadRequest
 from alrviz.errors import TableError, listed, plural, short
 
@@ -69,9 +69,23 @@ def _read(data: Buffer, request: ReadRequest) -> RawTable:
     table_columns = []
     for path, cells in cells_by_path.items():
         request.stop.check()
+        cells = _unquoted_numbers(name_of[path], cells, notes)
         series = pd.Series([*cells, *[None] * (len(rows) - len(cells))], dtype=object)
         table_columns.append(from_series(name_of[path], series, notes))
     return RawTable(table_columns, request.options, notes)
+
+
+def _unquoted_numbers(name: str, cells: list[Any], notes: list[str]) -> list[Any]:
+    """Return cells with texts as numbers, noted, if some cells are numbers and all others are their texts or empty."""
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    has_numbers = any(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells)
+    if not has_numbers or not all(PLAIN_NUMBER.fullmatch(text) for text in texts if text):
+        return cells
+    if n_quoted := sum(map(bool, texts)):
+        example = next(filter(None, texts))
+        numbers_text = f"{plural(n_quoted, 'text is', 'texts are')} among the numbers of {name!r}"
+        notes.append(f'{numbers_text}, such as "{example}": read as numbers')
+    return [(json.loads(cell) if cell else None) if isinstance(cell, str) else cell for cell in cells]
 
 
 def _objects(text: str, request: ReadRequest, duplicates: list[str], notes: list[str]) -> list[dict[str, Any]]:

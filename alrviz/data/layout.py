@@ -27,6 +27,8 @@ MIN_CELLS = 6  # of a column before repeated texts count as levels
 MIN_LINES = 5  # of a text before it is refused as prose
 MIN_EVEN_SHARE = 0.75  # of the lines; below, a text without numbers and levels is prose
 NUMBERS_SHARE = 0.9  # of the cells, or distinct texts, of a column of numbers
+MAX_SUPPRESSION_LENGTH = 3  # characters of a text that replaces a suppressed number
+MIN_NUMBERS_PER_SUPPRESSION = 2  # cells of a column for each such text
 ANSWER_NAMES = {"response", "open-ended response"}  # below a question, in the exports of surveys
 MAX_NAME_LENGTH = 40  # characters: a row of longer ones holds questions, not names
 NUMBER = re.compile(r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$")
@@ -343,14 +345,30 @@ def _is_rule(row: Sequence[str]) -> bool:
 def _columns_below(row: Sequence[str], rows_below: Sequence[Sequence[str]]) -> list[tuple[str, set[str], bool, bool]]:
     """Return for each cell its text, the distinct values below it, whether these are numbers, whether they repeat."""
     columns = []
+    suppressed = _suppression_text(rows_below)
     for column_index, cell in enumerate(row):
         values = [row_below[column_index].strip() for row_below in rows_below if column_index < len(row_below)]
         values = [value for value in values if value not in MISSING_TEXTS]
         distinct = set(values)
+        if distinct - {suppressed} and all(QUANTITY.match(value) for value in distinct - {suppressed}):
+            distinct.discard(suppressed)
+            cell = "" if cell.strip() == suppressed else cell
         are_numbers = bool(distinct) and all(QUANTITY.match(value) for value in distinct)
         do_repeat = len(values) >= MIN_VALUES and 5 * len(distinct) <= len(values)
         columns.append((cell.strip(), distinct, are_numbers, do_repeat))
     return columns
+
+
+def _suppression_text(rows: Sequence[Sequence[str]]) -> str:
+    """Return the one short text, such as "c" or "..", that stands among the numbers of columns; "" without one."""
+    texts = set[str]()
+    for cells in zip(*rows, strict=False):
+        values = [cell.strip() for cell in cells if cell.strip() not in MISSING_TEXTS]
+        strays = [value for value in values if not QUANTITY.match(value)]
+        if strays and MIN_NUMBERS_PER_SUPPRESSION * len(strays) <= len(values):
+            texts.update(strays)
+    text = texts.pop() if len(texts) == 1 else ""
+    return text if len(text) <= MAX_SUPPRESSION_LENGTH else ""
 
 
 def _fits(row: Sequence[str], rows_below: Sequence[Sequence[str]], *, years: bool) -> bool:

@@ -124,6 +124,20 @@ def marks_of(column: TextColumn, options: ReadOptions, usual: tuple[str, str]) -
     return next((marks for marks in dict.fromkeys(choices) if is_numeric(column, *marks)), None)
 
 
+def comma_notes(columns: Sequence[TextColumn]) -> list[str]:
+    """Return a note on the texts with a decimal comma in a workbook's columns of numbers, if there are any."""
+    example_by_column = dict[str, str]()
+    for column in columns:
+        levels = column.text_cells.levels
+        texts = levels.filter(pc.match_substring(levels, ","))
+        if column.is_number is not None and len(texts):
+            example_by_column[column.name] = texts[0].as_py()
+    if not example_by_column:
+        return []
+    example = next(iter(example_by_column.values()))
+    return [f"texts in {listed([*example_by_column])}, such as {example!r}, were read as numbers with a decimal comma"]
+
+
 def merges(levels: pa.Array, decimal: str = ".") -> bool:
     """Return whether most distinct numbers of more than 15 digits would be equal to another one as floats."""
     long_texts = levels.filter(pc.greater(pc.utf8_length(levels), EXACT_DIGITS)).to_pylist()

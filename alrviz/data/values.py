@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from pandas.api.types import union_categoricals
 
 from alrviz.data.missing import without_numbers
@@ -34,6 +35,7 @@ class Values:
         is_derived: whether it was derived from another column.
         spec: how its cells are parsed, once that is decided.
         numbered: whether the levels were numbers in the source.
+        missing_texts: the texts of its cells that were read as missing.
         texts: the cells of a column of numbers, if they differ from the numbers' usual notation (1.10, 1E5).
     """
 
@@ -44,6 +46,7 @@ class Values:
     is_derived: bool = False
     spec: ColumnSpec | None = None
     numbered: bool = False
+    missing_texts: tuple[str, ...] = ()
     texts: TextColumn | None = None
 
     @property
@@ -133,11 +136,17 @@ def read_column(column: TextColumn | Values, spec: ColumnSpec) -> tuple[Values, 
     series, bad = read_values(column, spec)
     if isinstance(column, Values) and not spec.part:
         return replace(column, name=spec.name, series=series, spec=spec), bad
-    written_texts = None
+    written_texts, missing_texts = None, ()
+    if isinstance(column, TextColumn) and not spec.part:
+        tokens = column.levels.filter(pc.is_in(column.levels, value_set=pa.array(spec.missing, pa.string())))
+        missing_texts = tuple(filter(None, tokens.to_pylist()))
     if isinstance(column, TextColumn) and spec.type == "number" and len(column.levels) <= MAX_WRITTEN_LEVELS:
         is_usual = all_match(column.without_texts(spec.missing).levels, OWN_TEXT)  # 1.10 and 1E5 are not
         written_texts = None if is_usual else column
-    return Values(spec.name, series, is_derived=bool(spec.part), spec=spec, texts=written_texts), bad
+    result = Values(
+        spec.name, series, is_derived=bool(spec.part), spec=spec, missing_texts=missing_texts, texts=written_texts
+    )
+    return result, bad
 
 
 def read_values(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Series, np.ndarray]:

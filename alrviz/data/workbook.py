@@ -12,10 +12,10 @@ import re
 import zipfile
 import zlib
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import compress, count, islice
 from typing import Any
 from xml.parsers import expat
@@ -46,6 +46,7 @@ PLACE = re.compile(rb"""(r\s*=\s*["'])([A-Za-z]*)([0-9]+)""")
 CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
 EMPTY_CELL = re.compile(rb'<c(?:\s+[a-z]+="[\w.:-]*")*\s*/>')  # a format without a value
 UNCACHED = (re.compile(rb"</f>\s*(?:<v\s*/>|<v></v>)?\s*</c>"), re.compile(rb"<f[^>]*/>\s*(?:<v\s*/>|<v></v>)?\s*</c>"))
+ERROR_CELL = re.compile(rb'<c\s[^>]*\bt="e"[^>]*>(?:<f[^>]*/>|<f[^>]*>[^<]*</f>)?\s*<v>([^<]+)</v>')
 
 
 def read_workbook(data: Buffer, request: ReadRequest) -> RawTable:
@@ -56,7 +57,7 @@ def read_workbook(data: Buffer, request: ReadRequest) -> RawTable:
     """
     options = request.options
     with _damage_reported():
-        data, n_uncached = _check_archive(data, request.limits, request.stop)
+        data, n_uncached, errors = _check_archive(data, request.limits, request.stop)
         book = calamine.load_workbook(io.BytesIO(data))
         sheet, skipped_titles = _choose_sheet(book, request, n_uncached)
     titles_of_sheets = _sheet_titles(book)
@@ -98,10 +99,13 @@ def read_workbook(data: Buffer, request: ReadRequest) -> RawTable:
             f"save it"
         )
         notes.append(Note.with_code(NoteCode.FORMULAS, note))
+    if errors:
+        cells_text = plural(errors.total(), "cell of the workbook holds an error", "cells of the workbook hold errors")
+        notes.append(Note.with_code(NoteCode.ERROR_CELLS, f"{cells_text}, such as {listed([*errors], 3)}: missing"))
     if n_merged:
         areas_text = f"{plural(n_merged, 'area')} of merged cells"
         notes.append(f"{areas_text}: the value is in the first cell of each, the others are missing")
-    raw = region.named_table(columns, in_force, notes, request.stop, tuple(titles_of_sheets))
+    raw = region.named_table(columns, in_force, notes, request.stop, tuple(titles_of_sheets), sheet.later_starts)
     merged_positions = {k for row, k in sheet.merged_areas if row >= rows.start and k is not None}
     is_whole = len(raw.columns) == len(columns)  # else a table beside it was dropped, or a column of titles added
     merged_columns = [raw.columns[k] for k in sorted(merged_positions) if is_whole and not options.fills_down]
@@ -137,20 +141,21 @@ def _damage_text(error: BaseException) -> str:
     return f"the workbook or zip archive is damaged ({error or type(error).__name__}); {_SAVE_AGAIN}"
 
 
-def _check_archive(data: Buffer, limits: Limits, stop: StopToken) -> tuple[Buffer, int]:
-    """Return a workbook that can be parsed within the limits, and the number of formulas without a value in the file.
+def _check_archive(data: Buffer, limits: Limits, stop: StopToken) -> tuple[Buffer, int, Counter[str]]:
+    """Return a workbook that can be parsed within the limits, its number of formulas without a value, and its errors.
 
-    An .xls file is returned unchanged: its sheets have at most 65,536 rows and 256 columns.
+    Both are of all sheets; errors, such as #N/A, are counted by their text. An .xls file is returned unchanged: its
+    sheets have at most 65,536 rows and 256 columns.
     """
     if not data.startswith(b"PK"):
         if PASSWORD_MARK in data:
             raise TableError(_PASSWORD)
-        return data, 0
+        return data, 0, Counter()
     renumbered: dict[str, bytes] = {}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
         limits.check(n_bytes=sum(entry.file_size for entry in entries), unpacked=True)
-        n_uncached = 0
+        n_uncached, errors = 0, Counter[str]()
         for entry in entries:
             if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others cannot be read in pieces
                 raise TableError("the workbook is packed in a way that no spreadsheet program uses; save it again")
@@ -161,19 +166,20 @@ def _check_archive(data: Buffer, limits: Limits, stop: StopToken) -> tuple[Buffe
             for piece in _pieces(archive, entry, stop):
                 extent.add(piece)
             n_uncached += extent.n_uncached
+            errors += extent.errors
             if extent.is_sparse:
                 renumbered[entry.filename], n_rows, n_columns = _renumber(archive.read(entry))
                 _check_rectangle(n_rows, n_columns, limits)
             elif extent.is_sheet:
                 _check_rectangle(extent.n_rows, extent.n_columns, limits)
         if not renumbered:
-            return data, n_uncached
+            return data, n_uncached, errors
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as smaller:
             for entry in entries:
                 stop.check()
                 smaller.writestr(entry.filename, renumbered.get(entry.filename) or archive.read(entry))
-    return buffer.getvalue(), n_uncached
+    return buffer.getvalue(), n_uncached, errors
 
 
 def _pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, stop: StopToken) -> Iterator[bytes]:
@@ -207,6 +213,7 @@ class _Extent:
     n_cells: int = 0  # with a reference
     n_unplaced: int = 0  # cells without a reference
     n_uncached: int = 0  # formulas without a value
+    errors: Counter[str] = field(default_factory=Counter)
     is_sheet: bool = False
     _n_in_row: int = 0  # cells without a reference in the last row
 
@@ -235,6 +242,8 @@ class _Extent:
             self.n_rows = max(self.n_rows + len(n_cells_by_row) - 1, *(int(number) for *_, number in places_in_xml), 0)
             self.n_unplaced += n_unplaced
         self.n_uncached += sum(len(pattern.findall(piece)) for pattern in UNCACHED) if b"<f" in piece else 0
+        if b't="e"' in piece:
+            self.errors.update(error.decode() for error in ERROR_CELL.findall(piece))
 
     @property
     def is_sparse(self) -> bool:
@@ -387,6 +396,7 @@ class _Sheet:
     n_rows: int
     merged_areas: list[tuple[int, int | None]]  # last row of merged cells, and the column if it is one with values
     start: tuple[int, int]  # row and column of the first cells, from 0
+    later_starts: list[int]  # columns that follow an empty one
 
     @classmethod
     def read(cls, sheet: Any, request: ReadRequest) -> "_Sheet":
@@ -418,7 +428,9 @@ class _Sheet:
             for (_, left), (end, right) in sheet.merged_cell_ranges or ()
             if end < len(has_cells) and 0 <= (k := left - first_column) < len(has_values)
         ]
-        return cls(sheet.name, columns, n_rows, merged_areas, (first_row, first_column))
+        places = np.flatnonzero(has_values)
+        later_starts = (np.flatnonzero(np.diff(places) > 1) + 1).tolist()
+        return cls(sheet.name, columns, n_rows, merged_areas, (first_row, first_column), later_starts)
 
     def looks_like_a_table(self) -> bool:
         """Return whether it has several columns and rows, and a column of numbers or of texts that repeat."""

@@ -11,6 +11,7 @@ from math import inf
 from textwrap import fill, indent
 from typing import Any, TypeVar
 
+from alrviz.errors import join_words
 from alrviz.fitting.families import ENCODING, family_of
 from alrviz.fitting.families.param import Param
 
@@ -113,7 +114,7 @@ def type_text(param: Param) -> str:
         number += f" to {param.high:g}" if param.high < _SHOWN_BOUND else ""
         options = [number, *map(_literal, param.keywords)]
     options += ["a tuple of numbers"] * param.per_order + ["dict"] * (param.parse is not None)
-    return " or ".join([*([", ".join(options[:-1])] if options[:-1] else []), options[-1]])
+    return join_words(options, "or")
 
 
 def help_text(param: Param) -> str:

@@ -57,7 +57,7 @@ MEASURES: Mapping[str, Measure] = {
     ),
     "gap": Measure(
         "loss above the lowest",
-        "loss above the lowest",
+        "loss above the lowest, per row (nats)",
         "objective",
         per_row=True,
         log=True,

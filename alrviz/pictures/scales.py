@@ -62,7 +62,7 @@ def scales(points: pd.DataFrame, *, dark: bool = False) -> Picture:
     return Picture(
         draw=partial(_draw, labels=labels, dark=dark),
         x=x, y=y, axes={"x_axis_type": "log", "y_axis_type": "log"},
-        labels=("diagonal of the Hessian at the class prior, log scale", "scale over its median, log scale"),
+        labels=("diagonal of the Hessian at the class shares, log scale", "scale over its median, log scale"),
         data={
             "dots": tuple(_columns(rows.iloc[:: max(1, len(rows) // MAX_POINTS)], "scale") for rows in points_by_label),
             "lines": tuple(_columns(line, "middle") for line in middle),

@@ -2,6 +2,7 @@
 
 import datetime
 import io
+import json
 import random
 
 import numpy as np
@@ -849,6 +850,42 @@ def test_a_table_beside_the_table_is_left_out():
     assert {"a", "b", "c", "class"} <= set(read(spaced, "class").frame)  # an empty column within one table
 
 
+@pytest.mark.parametrize("as_text", [True, False])
+@pytest.mark.parametrize("first_row", [0, 1, 3])
+def test_a_table_that_begins_lower_beside_the_table_is_left_out(as_text: bool, first_row: int):
+    beside = [[None, None]] * first_row + [["code", "label"], *([k, "wxyz"[k]] for k in range(4))] + [[None, None]] * 40
+    rows = [["name", "age", "class"], *([f"P{i}", 20 + i % 9, "ab"[i % 2]] for i in range(40))]
+    rows = [[*row, None, *cells] for row, cells in zip(rows, beside, strict=False)]
+    text = "".join(",".join("" if cell is None else str(cell) for cell in row) + "\n" for row in rows)
+    table = read_columns(text.encode() if as_text else workbook_of_rows(rows))
+    assert [column.name for column in table.values] == ["name", "age", "class"]
+    assert any("side by side" in note and "'label'" in note for note in table.notes)
+    assert not any("no name" in note for note in table.notes)
+
+
+def test_suppressed_numbers_leave_the_second_row_of_names():
+    cells = [["c" if k % 4 == j else str(20 + k) for j in range(4)] for k in range(12)]
+    rows = "".join(f"A{k},{','.join(row)},{('good', 'bad')[k % 2]}\n" for k, row in enumerate(cells))
+    table = read_columns(f"area,Boys,,Girls,,rating\n,Number,%,Number,%,\n{rows}".encode())
+    assert table.n_rows == 12
+    assert [column.name for column in table.values][1:3] == ["Boys Number", "Boys %"]
+
+
+def test_numbers_of_json_in_quotation_marks_are_numbers():
+    lines = [{"size": k / 4 if k % 2 else f"{k / 4:.2f}", "class": "ab"[k % 3 > 1]} for k in range(40)]
+    dataset = read("\n".join(map(json.dumps, lines)))
+    assert dataset.kinds["size"] == "numeric"
+    assert noted(dataset, "20 texts", "'size'")
+
+
+def test_errors_and_decimal_commas_of_a_workbook_are_noted():
+    rows = [["ratio", "price", "class"]] + [[k / 8, f"{k},37", "ab"[k % 2]] for k in range(20)]
+    rows[3][0], rows[5][0] = "#N/A", "#DIV/0!"
+    table = read_columns(workbook_of_rows(rows))
+    assert any("2 cells" in note and "#N/A" in note for note in table.notes)
+    assert any("decimal comma" in note and "'price'" in note for note in table.notes)
+
+
 def test_names_of_r_are_one_fewer():
     for quote in ("", '"'):
         names = " ".join(f"{quote}{name}{quote}" for name in ("x", "k", "class"))
@@ -942,3 +979,27 @@ def test_options_of_an_unknown_column_are_noted_with_the_nearest():
     dataset = read_table(io.StringIO(text), "class", options=options)
     (note,) = [note for note in dataset.notes if "'clas'" in note]
     assert "'class'" in note
+
+
+def test_columns_of_fixed_width_are_cut_by_the_line_of_dashes():
+    rows = "".join(f"{f'Item {k}' if k % 3 else f'My item {k}':<10} {k * 1.5:>5} {'ab'[k % 2]}\n" for k in range(40))
+    text = f"Stock of May\nname        size class\n---------- ----- -----\n{rows}"
+    dataset = read(text)
+    assert (dataset.n_rows, list(dataset.frame)) == (40, ["name", "size", "class"])
+    assert (dataset.frame["name"][3], dataset.kinds["size"]) == ("My item 3", "numeric")
+    assert noted(dataset, "fixed width")
+    assert read(text, spec=dataset.spec.to_dict()).hash == dataset.hash
+
+
+def test_logs_of_web_servers_are_refused_by_name():
+    line = '127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 {} "-" "Mozilla/5.0 (X11; Linux; x)"\n'
+    with pytest.raises(TableError, match="log of a web server") as error:
+        read_columns("".join(line.format(k) for k in range(20)).encode())
+    assert error.value.code == FOREIGN_FORMAT
+
+
+def test_names_of_removed_annotations_have_no_quotation_marks():
+    text = "x,class\n" + "".join(f"{'<' if k % 3 else ''}{k}.5,{'ab'[k % 2]}\n" for k in range(30))
+    dataset = read(text, options=ReadOptions(numbers=True))
+    assert noted(dataset, "a limit")
+    assert not noted(dataset, "'a limit'")

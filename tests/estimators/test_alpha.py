@@ -165,7 +165,7 @@ def test_folds_share_the_memory_they_take_together(monkeypatch):
 def test_parameters_survive_recipes_and_copies():
     recipe = Recipe("alr", order=2, alpha="cv")
     assert Recipe.from_json(recipe.to_json()) == recipe
-    assert recipe.name == "alr n=2 from zero, L2 penalty by CV on w, TRON"
+    assert recipe.name == "alr n=2 from zero, L2 penalty by inner folds on w, TRON"
     estimator = make_estimator(recipe)
     assert estimator.alpha == "cv"
     assert clone(estimator).to_recipe() == recipe.replace(holdout=0.0)

@@ -331,7 +331,56 @@ def test_the_export_says_where_it_comes_from(page):
 
 def test_missing_tokens_come_back_from_their_text():
     assert missing_tokens(missing_text(("", "?", "N/A"))) == ("", "?", "N/A")
-    assert missing_tokens("  ? ; - ; n. d.") == ("", "?", "-", "n. d.")
+    assert missing_tokens("  ? , - ,\nn. d.\n") == ("", "?", "-", "n. d.")
+    texts = ("", "a, b", "x;y", '"', 'say "no"', "empty", "n. d.")
+    assert missing_tokens(missing_text(texts)) == texts
+
+
+@pytest.mark.parametrize("entry", ['"open', '"a"b', "?, z; y"])
+def test_unusable_missing_text_is_named_and_nothing_is_read(page, entry):
+    drop(page, "a,b,class\n" + "".join(f"{i},x{i % 3},{'yn'[i % 2]}\n" for i in range(40)))
+    panel, table = find(page), page.session.table.dataset
+    panel.widgets["missing"].value = entry
+    panel._read_button.clicks += 1
+    assert entry.rpartition(", ")[2] in str(page.session.problem)
+    settle(page)
+    assert page.session.table.dataset is table
+
+
+def test_missing_box_shows_all_texts_in_force_and_adding_one_keeps_them(page):
+    rows = (
+        f"{'c' if i % 12 == 0 else '..' if i % 19 == 0 else i * 3 % 50},{'abcz'[i % 4]},{'xy'[i % 2]}\n"
+        for i in range(84)
+    )
+    drop(page, "size,grade,class\n" + "".join(rows))
+    panel = find(page)
+    assert {"empty", "c", ".."} == set(panel.widgets["missing"].value.split(", "))
+    panel.widgets["missing"].value += ", z"
+    panel._read_button.clicks += 1
+    dataset = settle(page).session.table.dataset
+    assert dataset.kinds["size"] == "numeric"
+    assert set(dataset.X["grade"].cat.categories) == {"a", "b", "c"}, "c is missing among numbers alone"
+    assert {"empty", "c", "..", "z"} == set(find(page).widgets["missing"].value.split(", "))
+    panel = find(page)
+    panel.widgets["missing"].value = "empty, .., z"
+    panel._read_button.clicks += 1
+    dataset = settle(page).session.table.dataset
+    assert "c" in set(dataset.table.values[0].series.astype(str)), "a text taken out is no longer missing"
+
+
+def test_open_in_convergence_is_disabled_while_a_file_is_read(page):
+    page.session.table.load_bytes(
+        "mine.csv", "a,b,class\n" + "".join(f"{i},{i % 3},{'yn'[i % 2]}\n" for i in range(40))
+    )
+    assert page._race.disabled
+    settle(page)
+    assert not page._race.disabled
+
+
+def test_costs_of_a_table_without_features_say_so(page):
+    drop(page, "a,class\n" + "".join(f"x{i},{'yn'[i % 2]}\n" for i in range(84)))
+    assert "no column is a feature" in str(page.session.problem)
+    assert "0 rows" not in str(page.session.problem)
 
 
 def test_read_options_are_shown_and_read_again(page):
@@ -339,7 +388,7 @@ def test_read_options_are_shown_and_read_again(page):
     assert "semicolons, utf-8, 1 header row, decimal commas" in page._head.object
     panel = find(page)
     assert (panel.widgets["delimiter"].value, panel.widgets["decimal"].value, panel._fields.visible) == (";", ",", True)
-    panel.widgets["missing"].value = "empty; x0"
+    panel.widgets["missing"].value = "empty, x0"
     panel._read_button.clicks += 1
     settle(page)
     assert next(c for c in page.session.table.dataset.columns if c.name == "b").missing == 14

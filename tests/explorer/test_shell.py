@@ -212,10 +212,11 @@ def test_the_notice_says_what_went_wrong_until_it_is_dismissed(shell):
 
 
 def test_the_notice_shows_how_far_work_is_and_what_was_cancelled(shell):
-    arrival = shell.session.table.receive()
-    arrival.add("<b>t.csv", b"a", 0.25)
-    shell.notice.show()
+    shell.session.table.load_demo("iris")
     assert not shell.notice.panel.visible  # what is done at once needs no announcement
+    arrival = shell.session.table.receive()
+    assert shell.notice.panel.visible
+    arrival.add("<b>t.csv", b"a", 0.25)
     arrival._start_time -= 10
     shell.notice.show()
     assert shell.notice.panel.visible
@@ -229,6 +230,13 @@ def test_the_notice_shows_how_far_work_is_and_what_was_cancelled(shell):
     assert "was cancelled" in shell.notice.heard.object
     shell.notice._close.clicks += 1
     assert not shell.notice.panel.visible
+
+
+def test_the_reading_of_a_file_is_announced_at_once(shell):
+    shell.session.table.load_bytes("mine.csv", "a,class\n1,x\n2,y\n")
+    assert shell.notice.panel.visible
+    assert "Reading mine.csv" in shell.notice._text.object
+    assert "Reading mine.csv" in shell.notice.heard.object
 
 
 def test_what_is_said_is_read_out(shell):

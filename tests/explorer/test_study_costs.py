@@ -14,7 +14,7 @@ from alrviz.stop import NEVER
 from alrviz.studies.core import cost
 from alrviz.studies.core.cost import choosing_cost, estimate_recipes, fit_cost
 
-# Processor seconds of one fit of lr on one thread of the reference machine: table, order, alpha by nested CV or not,
+# Processor seconds of one fit of lr on one thread of the reference machine: table, order, alpha by inner folds or not,
 # rows, tuples, cells seen, milliseconds of a pass.
 MEASURED = [
     ("german", 1, True, 800, 20, 73, 0.02, 0.36),

@@ -89,7 +89,7 @@ def test_chosen_alphas_are_in_the_trace_and_the_recipe(tmp_path):
     X, y = planted(500)
     data = alrviz.Dataset.from_arrays(X, y)
     run = alrviz.Run(data, alrviz.Recipe("hlr", order=2, alpha="auto"))
-    assert "L2 penalty chosen by itself on phi" in run.name
+    assert "automatic L2 penalty on phi" in run.name
     steps = list(run.steps())
     kinds = [step.kind for step in steps]
     tried = kinds.count("search")

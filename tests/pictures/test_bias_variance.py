@@ -75,7 +75,7 @@ def test_all_three_axes_span_equally_much():
 def test_alpha_is_an_axis_with_words_after_numbers_and_its_word_leaves_the_names():
     table = pd.DataFrame(
         [
-            line(0, "lr", "lr n=1 alpha by folds", 1, "cv", 0.1, 0.1),
+            line(0, "lr", "lr n=1 alpha by inner folds", 1, "cv", 0.1, 0.1),
             line(1, "lr", "lr n=1 alpha 10", 1, 10.0, 0.2, 0.1),
             line(2, "lr", "lr n=1 alpha 0.1", 1, 0.1, 0.3, 0.1),
             line(3, "lr", "lr n=2 alpha 0.1", 2, 0.1, 0.4, 0.1),
@@ -156,8 +156,8 @@ def test_an_alpha_for_each_order_and_words_stand_behind_the_numbers():
     rows = [
         line(0, "hlr", "hlr n=2 alpha 0.2", 2, 0.2, 0.2, 0.02),
         line(1, "hlr", "hlr n=2 alpha 0.1, 1", 2, (0.1, 1.0), 0.1, 0.03),
-        line(2, "hlr", "hlr n=2 alpha by itself", 2, "auto", 0.1, 0.02),
-        line(3, "hlr", "hlr n=2 alpha by folds", 2, "cv", 0.1, 0.02),
+        line(2, "hlr", "hlr n=2 automatic alpha", 2, "auto", 0.1, 0.02),
+        line(3, "hlr", "hlr n=2 alpha by inner folds", 2, "cv", 0.1, 0.02),
     ]
     what = pictures.bias_variance(pd.DataFrame(rows), "alpha", "plug-in")["error"]
     assert what.key[2] == ("0.2", "0.1, 1", "auto", "cv")

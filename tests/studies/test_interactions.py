@@ -266,7 +266,18 @@ def test_cells_have_a_line_for_each_class():
     assert own.groupby("class")["rows"].sum().eq(500).all()
     assert (own.groupby("levels")["pure"].sum().abs() < 1e-10).all()
     assert len(found.effects()) == len(found.pure.f) * 10
-    assert found.verdict().headline
+
+
+def test_verdict_names_the_best_tuple_and_the_best_of_the_highest_order():
+    data = alrviz.load_demo("led", 500)
+    found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    importance, verdict = found.importance(), found.verdict()
+    best = importance["loss"].idxmax()
+    best_pair = importance.loc[importance["order"] == 2, "loss"].idxmax()
+    assert "7 of 7 columns" in verdict.headline
+    assert "1 of 21 pairs" in verdict.headline
+    assert f"most {best}" in verdict.headline
+    assert f"pairs {best_pair} does most" in verdict.detail
 
 
 def test_models_without_effects_raise():

@@ -316,7 +316,7 @@ def test_a_headline_about_many_racers_is_short_and_names_the_winner_first():
     assert all(len(numbers_in(of)) <= 3 for of in (told, same, crossed, stopped, others))
 
 
-LONG_NAMES = "alr from AnJE #2", "lr alpha nested CV on w"
+LONG_NAMES = "alr from AnJE #2", "lr alpha by inner folds on w"
 
 
 @pytest.mark.parametrize("names", [LONG_NAMES, (*LONG_NAMES, "hlr to AnJE w by tuple m=0.5")])

@@ -80,6 +80,8 @@ def test_of_many_columns_those_that_matter_most_are_shown_until_others_are_chose
 def test_without_a_hand_there_are_no_sliders():
     view = alrviz.DensityRatioView(scene())
     assert not any(cell.slider.visible for cell in view.cells.values())
+    assert "0.5 \N{MULTIPLICATION SIGN} Silverman's" in view.cells["v"].words.object
+    assert "Silverman's" not in view.cells["c"].words.object
 
 
 @pytest.fixture
@@ -108,6 +110,7 @@ def test_a_slider_says_what_the_words_say_and_not_its_nearest_step(clock):
     assert cell.slider.label == "v: 0.444 \N{MULTIPLICATION SIGN} Silverman's"
     assert cell.slider.value_label == "0.444"  # what is heard, too, is not the step next to it
     assert "bandwidth 0.222" in cell.words.object
+    assert "Silverman's" not in cell.words.object
     clock[0] += 10
     cell.slider.value = float(ratio_cell.RATIOS[70])  # a hand that holds it
     view.watch(scene(h=0.3))

@@ -23,7 +23,7 @@ def read(text):
 
 def test_it_says_how_good_the_model_is(found):
     view = alrviz.EvaluationView(found)
-    assert "of 479 test rows are wrong" in view.sentence.object
+    assert "of 479 test rows are predicted wrongly" in view.sentence.object
     assert view.label == "negative"
     assert "average precision, of negative" in view._numbers_html(), "two classes have two of it"
     assert not view.slider.visible, "nothing to drag where the most probable class is predicted"

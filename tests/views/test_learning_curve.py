@@ -12,6 +12,7 @@ from alrviz.pictures.learning_curve import crossing_text
 from alrviz.studies.core import workers
 from alrviz.studies.core.study_task import failure
 from alrviz.studies.statistics.crossing import crossings
+from alrviz.views.studies.learning_curve import page_verdict
 from tests.views.studied import slowed, until
 
 RECIPES = [Recipe("anje", order=1), Recipe("anje", order=2)]
@@ -104,6 +105,7 @@ def test_a_curve_that_has_counted_the_rows_that_judge_it_is_marked(theta, marked
     assert [line.name.endswith("*") for line in lines] == marked
     assert view.picture.plot.parts["note"].visible == any(marked)
     assert ("judge" in view.text()) == any(marked), "the sentence compares orders of alr"
+    assert "judge" not in page_verdict(view.study, crossed=[]).detail, "nothing is compared"
 
 
 def test_without_a_study_nothing_can_be_pressed():

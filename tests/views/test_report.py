@@ -304,7 +304,10 @@ def test_groups_are_compared_by_every_column_of_few_values_and_by_the_most_impor
     gains = [one for one in lines if one[1]["rows"] * one[1]["shares_error"] >= 30]
     name, line = max(gains, key=lambda one: one[1]["error"] / one[1]["shares_error"])
     assert (name, line["group"]) == ("side", "left")
-    assert f"It gains least where side is left: {percent(line['error'])} of {line['rows']:,} rows are wrong" in short
+    assert (
+        f"It gains least where side is left: {percent(line['error'])} of {line['rows']:,} rows are predicted wrongly"
+        in short
+    )
     of = found.as_predicted()
     known = [one for one in lines if one[1]["rows"] * one[1]["share"] >= 30]
     name, line = min(known, key=lambda one: one[1]["sensitivity"])

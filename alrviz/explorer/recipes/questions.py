@@ -35,7 +35,7 @@ def _for_streaming(recipe: Recipe) -> Recipe:
     if not recipe.definition.streams or "max_iter" not in recipe.params:
         return recipe
     adapted = recipe.replace(max_iter=min(recipe.params["max_iter"], MAX_PASSES))
-    if adapted.cuts in SMOOTH_WAYS:  # smooth levels, like alphas by folds, need the rows in memory
+    if adapted.cuts in SMOOTH_WAYS:  # smooth levels, like alphas by inner folds, need the rows in memory
         adapted = adapted.replace(discretize="mdl" if adapted.discretize == "mdl-smooth" else "quantile")
     if adapted.params["alpha"] == "auto":
         adapted = adapted.replace(alpha=adapted.definition.params["alpha"].default)
@@ -148,8 +148,8 @@ QUESTIONS: Mapping[str, Question] = {
     "all-orders": Question(
         "One order or all?",
         "lr has the cells of n columns alone; hlr and halr have those of 1 to n columns, and a penalty for each order. "
-        "Every model chooses its penalties by folds of the training rows: the measure 'penalty of each order' shows "
-        "them change.",
+        "Every model chooses its penalties by inner folds of the training rows: the measure 'penalty of each order' "
+        "shows them change.",
         lambda order: tuple(
             (family, {**_AUTOMATIC, "penalty": FAMILIES[family].params["penalty"].default})
             for family in ("lr", "hlr", "halr")

@@ -15,7 +15,7 @@ import param
 
 from alrviz import __version__
 from alrviz.data.stream.table import Stream
-from alrviz.errors import TableError, nearest
+from alrviz.errors import TableError, capitalize, nearest
 from alrviz.explorer.server.limits import TABLES
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.server.table_process import LONG_READING_BYTES, READERS
@@ -99,7 +99,7 @@ class SessionTable(param.Parameterized):
         self._source_before = Source()  # the source of `dataset` while another table is pending
         self.full_table: Table | None = None
         self._reservation: MemoryReservation | None = None
-        self._file_task: LatestJob | IncomingFile | None = None  # the latest reading of a file, finished or not
+        self._file_task: LatestJob | None = None  # the latest reading of a file, finished or not
         self.requested_demo: tuple[str, int | None] | None = None
         self.is_chosen = True
 
@@ -276,8 +276,7 @@ class SessionTable(param.Parameterized):
         def on_done(result: "tuple[Table, FileLink, Dataset | TableError]") -> None:
             self._finish_reading(replace(source, file=result[1]), history, *result)
 
-        self._load(work, f"reading {upload.name}", on_done, reservation, None, on_failure)
-        self._file_task = self.loading
+        self._load(work, f"reading {upload.name}", on_done, reservation, None, on_failure, is_file=True)
 
     @property
     def reading(self) -> bool:
@@ -451,13 +450,18 @@ class SessionTable(param.Parameterized):
         reservation: MemoryReservation | None = None,
         semaphore: AbstractContextManager[object] | None = TABLES,
         on_failure: Callable[[Exception], None] | None = None,
+        *,
+        is_file: bool = False,
     ) -> None:
         """Load a table by `work` on a thread, in place of the loading under way; see `LatestJob`."""
         self.cancel()
         self.is_chosen, self.refusal = True, None
         self._session.clear_notice()
         self._reservation = reservation
-        self.loading = task = LatestJob(title, semaphore)
+        task = LatestJob(title, semaphore)
+        if is_file:
+            self._file_task = task  # before `loading`, whose watchers ask for `reading`
+        self.loading = task
         task.run(work, on_done, on_failure or self.show_error, begin=False)
         self._session.begin(task)
 
@@ -481,4 +485,4 @@ class SessionTable(param.Parameterized):
         self.cancel()
         name = self.dataset.name if self.dataset is not None else ""
         still_here_text = f"; {name} is still here" if name and self.pending is None else ""
-        self._session.message = f"{title[:1].upper()}{title[1:]} was cancelled{still_here_text}."
+        self._session.message = f"{capitalize(title)} was cancelled{still_here_text}."

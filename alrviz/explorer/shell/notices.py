@@ -8,14 +8,14 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.document import Document
 
-from alrviz.errors import AlrvizError, for_page
+from alrviz.errors import AlrvizError, capitalize, for_page
 from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import CARD, button, html
 from alrviz.job import LatestJob
 from alrviz.views.core.style import safe
 
-ANNOUNCE_SECONDS = 0.3  # shorter work is not announced
+ANNOUNCE_SECONDS = 0.3  # shorter work is not announced, except the reading of a file, which is announced at once
 _HIDDEN = ":host { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }"
 
 
@@ -38,7 +38,7 @@ def error_text(error: Exception) -> str:
 def problem_html(error: Exception) -> str:
     """Return an error as HTML for the notice."""
     text = error_text(error)
-    return f"<p><b class='bad'>That did not work.</b> {safe(text[:1].upper() + text[1:], 1200)}</p>"
+    return f"<p><b class='bad'>That did not work.</b> {safe(capitalize(text), 1200)}</p>"
 
 
 def time_text(seconds: float, share: float | None) -> str:
@@ -88,12 +88,19 @@ class Notice:
         spoken_text, visible_text = (text, text) if loading is None else self._progress_html(loading)
         if loading is not None:
             self._show_share(loading.share)
+        is_announced = loading is None or self._is_announced(loading)
+        spoken_text = spoken_text if is_announced else ""
         self._text.object, self.heard.object = visible_text, spoken_text
-        is_visible = bool(visible_text) and (loading is None or loading.seconds > ANNOUNCE_SECONDS)
+        is_visible = bool(visible_text) and is_announced
         if is_visible and not self.panel.objects:
             self.panel[:] = [self._row]  # on most first screens there is nothing to say
         self.panel.visible = is_visible
         self.panel.styles = _ERROR_STYLE if self.session.problem is not None and loading is None else _PLAIN_STYLE
+
+    def _is_announced(self, loading: LatestJob | IncomingFile) -> bool:
+        """Whether work in progress is shown already."""
+        is_file = isinstance(loading, IncomingFile) or self.session.table.reading
+        return is_file or loading.seconds > ANNOUNCE_SECONDS
 
     def _show_share(self, share: float | None) -> None:
         """Move the bar to the share that is done; None: it is not known."""
@@ -106,9 +113,9 @@ class Notice:
     def _progress_html(loading: LatestJob | IncomingFile) -> tuple[str, str]:
         """Return the HTML for screen readers, without the time, which changes all the while, and the visible HTML."""
         queue_text = " (waiting for a free place)" if loading.waiting else ""
-        title = safe(f"{loading.title[:1].upper()}{loading.title[1:]}{queue_text} …")
-        spoken_html = f"<p>{title}</p>" if loading.seconds > ANNOUNCE_SECONDS else ""
-        return spoken_html, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, loading.share)}</span></p>"
+        title = safe(f"{capitalize(loading.title)}{queue_text} …")
+        time_html = f"<span class='quiet'>{time_text(loading.seconds, loading.share)}</span>"
+        return f"<p>{title}</p>", f"<p>{title} {time_html}</p>"
 
     def _message_html(self) -> str:
         """Return the error, or the message and a request for the link's file; "" without any."""

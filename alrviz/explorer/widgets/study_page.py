@@ -13,7 +13,7 @@ from panel.viewable import Viewable
 
 from alrviz import __version__
 from alrviz.data.dataset import Dataset
-from alrviz.errors import RecipeError
+from alrviz.errors import RecipeError, capitalize
 from alrviz.explorer.page import Page
 from alrviz.explorer.recipes.recipe_fields import Choosable
 from alrviz.explorer.session.session import Session
@@ -386,7 +386,7 @@ class StudyPage(Page):
         if costs is not None:
             timed = study is not None and study.progress.seconds_left is not None
             layout.show_costs(self.cost_text(costs), self.cost_html(costs), timed)
-            remarks = [f"{safe(remark[:1].upper() + remark[1:], 600)}." for remark in costs.remarks]
+            remarks = [f"{safe(capitalize(remark), 600)}." for remark in costs.remarks]
             if self.session.table.stream is not None:
                 remarks.insert(0, safe(self.session.table.sample_note, 600))
             # A verdict with notes already contains the remarks.

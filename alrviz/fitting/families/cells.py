@@ -307,8 +307,9 @@ class WeightedFamily(CellFamily):
     def title(self, params: Mapping[str, Any]) -> str:
         """Return order, start, loss, penalty, sharing, bounds and solver in one line."""
         p = params
-        strength = {"cv": "by CV", AUTO: "chosen by itself"}.get(p["alpha"]) or in_digits(p["alpha"])
-        alpha_text = "" if p["alpha"] == 0 else f", L2 penalty {strength} on {p['penalty']}{center_text(p)}"
+        penalty_texts = {"cv": "L2 penalty by inner folds", AUTO: "automatic L2 penalty"}
+        penalty_text = penalty_texts.get(p["alpha"]) or f"L2 penalty {in_digits(p['alpha'])}"
+        alpha_text = "" if p["alpha"] == 0 else f", {penalty_text} on {p['penalty']}{center_text(p)}"
         sharing_text = "" if p["share"] == "cell-class" else f", share {p['share']}"
         loss_text = "" if p["objective"] == "nll" else f", {p['objective']}"
         bounds = "" if p["bounds"] is None else ", w between {} and {}".format(*p["bounds"])

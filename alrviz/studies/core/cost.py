@@ -138,7 +138,7 @@ def fit_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples: int)
 
 
 def choosing_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples: int) -> Cost:
-    """Return the cost of choosing alpha by folds, before or within a fit of one order; 0 if it is given.
+    """Return the cost of choosing alpha by inner folds, before or within a fit of one order; 0 if it is given.
 
     iteration: cost of a pass; counts (C,) rows of each class; tuples: number of tuples that are counted.
     """
@@ -151,7 +151,7 @@ def choosing_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples:
 
 
 def choosing_order_cost(prepared: TrainingData, likely: Recipe, max_memory: int | None, stop: StopToken) -> Cost:
-    """Return the cost of choosing an order by folds, with its alphas: each order up to the likely one and the next.
+    """Return the cost of choosing an order and its alphas by inner folds: each order up to the likely one and the next.
 
     That one is tried and found no better; orders that are too much work are not tried. likely: the recipe with the
     order that is taken to be chosen; max_memory: bytes that a fit may take.

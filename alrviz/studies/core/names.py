@@ -79,7 +79,7 @@ def parameter_words(name: str, value: Any) -> str:
     if name == "alpha":
         value = in_digits(value)
         if value in ("cv", "auto"):
-            return "alpha by folds" if value == "cv" else "alpha by itself"
+            return "alpha by inner folds" if value == "cv" else "automatic alpha"
     return _WORDS.get(name, name + "={}").format(_VALUES.get(name, {}).get(value, value))
 
 

@@ -3,6 +3,7 @@
 import pandas as pd
 from scipy.stats import norm
 
+from alrviz.errors import join_words
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.studies.statistics.verdict import Verdict, first_headline
@@ -28,7 +29,7 @@ def effects_verdict(orders: pd.DataFrame, importance: pd.DataFrame, row_text: st
         headline, details = f"Nothing lowers {row_text} log loss beyond chance.", []
     else:
         name, verb = str(helpful["loss"].idxmax()), "matters" if len(helpful) == 1 else "matter"
-        counts_text = " and ".join([", ".join(counts[:-1]), counts[-1]]) if len(counts) > 1 else counts[0]
+        counts_text = join_words(counts)
         headline = first_headline(
             f"{counts_text} {verb}, most {name}.", f"{counts_text} {verb}.", f"{len(helpful):,} effects {verb}."
         )
@@ -37,6 +38,12 @@ def effects_verdict(orders: pd.DataFrame, importance: pd.DataFrame, row_text: st
             f"A tuple matters if it lowers {row_text} log loss beyond chance; {name} does most, by "
             f"{loss_text(best['loss'])} ± {loss_text(best['loss_error'])} nats (standard error)."
         ]
+        highest_order = int(helpful["order"].max())
+        of_highest_order = helpful.loc[helpful["order"] == highest_order, "loss"]
+        if (highest_name := str(of_highest_order.idxmax())) != name:
+            details.append(
+                f"Of the {tuples_text(highest_order)} {highest_name} does most, by {loss_text(of_highest_order.max())}."
+            )
         details += [
             f"None of the {int(row.tuples):,} {tuples_text(int(size))} matters."
             for size, row in orders.iterrows()

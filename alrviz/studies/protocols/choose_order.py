@@ -19,7 +19,7 @@ import numpy as np
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.encode import cuts_text
 from alrviz.data.splits import repeated_folds
-from alrviz.errors import RecipeError, Sentence, plural
+from alrviz.errors import RecipeError, Sentence, join_words, plural
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.studies.core.names import tuples_text
@@ -350,7 +350,7 @@ def _orders_up_to(order: int) -> str:
     if order == 1:
         return "columns alone (n = 1)"
     names = [tuples_text(size) for size in range(1, order + 1)]
-    return f"{', '.join(names[:-1])} and {names[-1]} (n = 1 to {order})"
+    return f"{join_words(names)} (n = 1 to {order})"
 
 
 def _boosting_note(study: OrderStudy, best_loss: float, automatic_is_lower: bool) -> str:

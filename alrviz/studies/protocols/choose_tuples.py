@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.splits import repeated_folds
-from alrviz.errors import RecipeError, plural
+from alrviz.errors import RecipeError, capitalize, plural
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.core.study import Study, StudyOptions
@@ -59,7 +59,7 @@ class TupleStudy(Study):
         best_racer, racer = models.log_loss.idxmin(), simplest_model(losses[list(models.index)], self)
         model, best_model, recipe = models.loc[racer], models.loc[best_racer], self.recipes[racer]
         text = _share_text(model)
-        subject_text = f"{text[0].upper()}{text[1:]}"
+        subject_text = capitalize(text)
         full_model = models[(models.order == model.order) & (models.kept == 1.0)]
         loss, lowest_loss = loss_text(model.log_loss), loss_text(best_model.log_loss)
         if racer == best_racer:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from math import isfinite, isnan
 
+from alrviz.errors import capitalize
 from alrviz.studies.race.milestones import (
     RELATIVE_GOALS,
     Difference,
@@ -42,7 +43,7 @@ def standing(racers: Sequence[RacerSummary]) -> Verdict:
         return Verdict("the models minimise different functions.", heldout_words(racers))
     leader, runner_up, *other_racers = sorted(racers, key=lambda racer: racer.last)
     loss_text = objective_text(racers, leader)
-    detail = f"{loss_text[:1].upper()}{loss_text[1:]}"
+    detail = capitalize(loss_text)
     if runner_up.last - leader.last < NEAR * abs(runner_up.last):
         return _close_race(leader, runner_up, detail)
     gap_text = f"{runner_up.last - leader.last:.4f} below {runner_up.name}{', the next' if other_racers else ''}"
@@ -127,11 +128,6 @@ def best_on_test_rows(racers: Sequence[RacerSummary]) -> tuple[RacerSummary | No
     gap = None if column == "heldout_error" else paired_heldout(ranked[-1], ranked[0])
     is_equal = ranked[0].last_of(column) == ranked[-1].last_of(column)
     return ranked[0], is_equal or (gap is not None and gap.tie)
-
-
-def join_names(names: Sequence[str]) -> str:
-    """Return names as a list in words: "lr, alr and gd"."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _tie_text(best: RacerSummary, worst: RacerSummary) -> str:

@@ -27,6 +27,7 @@ from math import isnan
 
 import numpy as np
 
+from alrviz.errors import capitalize, join_words
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.race.milestones import UNITS, Milestones, RacerSummary, by_objective, falls_to_zero, milestones
 from alrviz.studies.race.race_summary import (
@@ -35,7 +36,6 @@ from alrviz.studies.race.race_summary import (
     alpha_sentences,
     best_on_test_rows,
     heldout_words,
-    join_names,
     leading_verdict,
     objective_text,
     paired_heldout,
@@ -50,11 +50,10 @@ NOTHING_TO_FIT = ("anje", "nb")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaceVerdict(Verdict):
-    """A verdict on a race; code: its row in the module's table. winner: the racer called faster, if any.
+    """A verdict on a race.
 
     Attributes:
         code: the row of the module's table.
-        sentence: the verdict in words.
         winner: the racer called faster, if any.
         factor: how many times fewer iterations the winner needs than the slowest; a lower bound where `at_least`.
     """
@@ -190,7 +189,7 @@ def _compare_speed(racers: Sequence[RacerSummary], goals: Milestones) -> RaceVer
         )
     if len(racers) == 1:
         racer = racers[0]
-        objective = f"{_capitalise(objective_text(racers, racer))}."
+        objective = f"{capitalize(objective_text(racers, racer))}."
         return RaceVerdict(f"{racer.name} converged after {_iterations(racer)}.", objective, code="none")
     tight, loose = (_ranking(racers, goals, goal) for goal in (1, 0))
     if max(tight.factor, loose.factor) < MIN_FACTOR:
@@ -275,12 +274,8 @@ def _count_text(count: float, unit: str) -> str:
 
 def _both_milestones(racers: Sequence[RacerSummary], goals: Milestones, goal: int) -> str:
     """Return both milestones as a sentence that begins with goal number `goal`."""
-    goal_text, other_text = _capitalise(goals.goal_texts[goal]), _short_goal_text(goals, 1 - goal)
+    goal_text, other_text = capitalize(goals.goal_texts[goal]), _short_goal_text(goals, 1 - goal)
     return f"{goal_text}: {_counts_text(racers, goals, goal)}; {other_text}: {_counts_text(racers, goals, 1 - goal)}."
-
-
-def _capitalise(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _short_goal_text(goals: Milestones, goal: int) -> str:
@@ -304,7 +299,7 @@ def _faster_verdict(racers: Sequence[RacerSummary], goals: Milestones, rank: _Ra
         detail = _both_milestones(racers, goals, goal)
     else:
         speed_text = f"{first.name} is fastest: {first_text} {unit} ({last.name} {last_text})"
-        goal_text = _capitalise(goals.goal_texts[goal])
+        goal_text = capitalize(goals.goal_texts[goal])
         detail = f"{goal_text}; {last.name}, the slowest, needs {factor_text} as many {unit}."
         equally_fast_names = [
             racer.name
@@ -313,7 +308,7 @@ def _faster_verdict(racers: Sequence[RacerSummary], goals: Milestones, rank: _Ra
             and goals.count_at(racer.name, goal) is not None
             and _count_to_goal(racer, goals, goal) < MIN_FACTOR * _count_to_goal(first, goals, goal)
         ]
-        detail += f" About as fast: {join_names(equally_fast_names)}." if equally_fast_names else ""
+        detail += f" About as fast: {join_words(equally_fast_names)}." if equally_fast_names else ""
     is_worse, losses_text = _winner_heldout_words(racers, first)
     worse_text = "; its test loss is worse" if is_worse else ""
     headline = first_headline(

@@ -163,14 +163,17 @@ class Evaluation:
         return float(np.average(self.predicted != self.y, weights=self.weight))
 
     def verdict(self) -> Verdict:
-        """Return how many rows are wrong, beside always guessing the most frequent class; and the other figures."""
+        """Return how many rows are predicted wrongly, also by the most frequent class alone, and the other figures."""
         summary, shares = self.summary(), self.shares
-        wrong_text, guess = f"{percent(summary.error)} of {summary.rows:,} {self.rows_text} are wrong", shares.argmax()
+        wrong_text, guess = (
+            f"{percent(summary.error)} of {summary.rows:,} {self.rows_text} are predicted wrongly",
+            shares.argmax(),
+        )
         guess_error = percent(summary.shares_error)
         headline = first_headline(
             f"{wrong_text}; always guessing '{self.classes[int(guess)]}': {guess_error}.",
             f"{wrong_text}; the most frequent class alone: {guess_error}.",
-            f"{percent(summary.error)} are wrong; always guessing the most frequent class: {guess_error}.",
+            f"{percent(summary.error)} are predicted wrongly; always guessing the most frequent class: {guess_error}.",
         )
         auc_text = "" if np.isnan(summary.auc) else f", AUC {summary.auc:.3f}"
         return Verdict(

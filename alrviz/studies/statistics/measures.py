@@ -195,9 +195,12 @@ def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS, w
 def loss_text(value: float) -> str:
     """Format a loss for sentences, tables and pictures: three decimals, below 0.01 two significant digits.
 
-    A value below 1e-12 is rounding error and shown as 0.000. >>> loss_text(0.39149), loss_text(0.0046), loss_text(1.2),
-    loss_text(0.0000616) ('0.391', '0.0046', '1.200', '0.000062') >>> loss_text(3.21e-7), loss_text(5.82e-19),
-    loss_text(0.00998) ('3.2e-07', '0.000', '0.010')
+    A value below 1e-12 is rounding error and shown as 0.000.
+
+    >>> loss_text(0.39149), loss_text(0.0046), loss_text(1.2), loss_text(0.0000616)
+    ('0.391', '0.0046', '1.200', '0.000062')
+    >>> loss_text(3.21e-7), loss_text(5.82e-19), loss_text(0.00998)
+    ('3.2e-07', '0.000', '0.010')
     """
     if 1e-12 < abs(value) < 1e-5:
         return f"{value:.2g}"

@@ -80,7 +80,7 @@ class RatioCell:
             y_range = None if old_picture is None else old_picture.y
             self.picture.show(density_picture(ratio, classes, weighted=weighted, dark=dark, view=y_range))
         self.ratio, self._drawn_settings = ratio, settings
-        say(self.words, words_html(ratio))
+        say(self.words, words_html(ratio, relative=self._on_slide is None))
         self._place_slider(ratio)
 
     def _is_drawn(self, ratio: ColumnRatio) -> bool:
@@ -119,14 +119,19 @@ def plain(value: float, digits: int = 3) -> str:
     return f"{float(f'{value:.{digits}g}'):g}"
 
 
-def words_html(ratio: ColumnRatio) -> str:
-    """Return the column's name, weight and bandwidth as HTML."""
+def words_html(ratio: ColumnRatio, relative: bool) -> str:
+    """Return the column's name, weight and bandwidth as HTML.
+
+    relative: whether to show the bandwidth relative to Silverman's too, as no slider shows it.
+    """
     weights = np.atleast_1d(ratio.weight)
     weights_text = " / ".join(f"{value:.{3 if len(weights) == 1 else 2}g}" for value in weights[:4])
     weights_text += " …" if len(weights) > 4 else ""
     bandwidth_text = ""
     if np.isfinite(ratio.bandwidth):
         bandwidth_text = f" · bandwidth {plain(ratio.bandwidth)}"
+        if relative:
+            bandwidth_text += f", {plain(ratio.bandwidth / ratio.silverman)} {TIMES_SILVERMANS}"
     if ratio.left_out:
         bandwidth_text += f" · the {len(ratio.levels):,} most frequent of {len(ratio.levels) + ratio.left_out:,} levels"
     return f"<b>{safe(ratio.column, 60)}</b> <span class='quiet'>weight {weights_text}{bandwidth_text}</span>"

@@ -107,7 +107,9 @@ def _goals_note(reader: RaceReader, goals_by_name: dict[str, Milestones], unit: 
     # In a running race milestones are provisional, because the lowest objective is only the lowest so far.
     suffix = "" if reader.is_finished else " <b>so far</b> (provisional until the race has ended)"
     suffix = suffix if reader.same_objective else f" of its own objective{suffix}"
-    relative_note = [f"1 %, 0.1 %: {unit} until so near the lowest training loss{suffix}"] if False in kinds else []
+    relative_note = (
+        [f"1 %, 0.1 %: {unit} until within this share of the lowest training loss{suffix}"] if False in kinds else []
+    )
     absolute_note = [f"≤: {unit} until the training loss, which falls to 0, is that low"] if True in kinds else []
     return f"<p class='quiet'>{'; '.join(relative_note + absolute_note)}</p>"
 

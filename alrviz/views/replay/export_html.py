@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from alrviz import __version__
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, capitalize
 from alrviz.models.density_model import DensityModel
 from alrviz.pictures.columns import class_colours
 from alrviz.pictures.convergence import RacerCurve, grey_levels, penalties
@@ -214,7 +214,7 @@ def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
     )  # fmt: skip
     outcome_text = run.outcome.sentence if run.outcome is not None else "the fit goes on"
     losses_text = f"The training loss fell from {training[0]:.4g} to {training[-1]:.4g}"
-    end_verdict = Verdict(f"{losses_text} in {path.iterations[-1]} iterations.", f"{_capitalise(outcome_text)}.")
+    end_verdict = Verdict(f"{losses_text} in {path.iterations[-1]} iterations.", f"{capitalize(outcome_text)}.")
     return Film(
         title=_title(race, f"The bandwidths of {reader.racers[0].name}"),
         counted="iteration",
@@ -231,10 +231,6 @@ def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
         ground=_decision_ground(scenes[-1], models, race.dataset),
         about=_origin_lines(race),
     )  # fmt: skip
-
-
-def _capitalise(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _column_lines(path: BandwidthPath, x: Any) -> list[ReplayLine]:

@@ -42,10 +42,10 @@ def hardest_group(facts: ReportFacts) -> str:
     group, avoided = table.loc[ratio_by_group.idxmax()], 1 - float(ratio_by_group.max())
     return (
         f"It gains least where <b>{safe(group.column, 40)}</b> is {group_text(group.group)}: {percent(group.error)} of "
-        f"{group.rows:,} rows are wrong, and always saying the most frequent class there would be wrong for "
-        f"{percent(group.shares_error)}. So {percent(avoided) if avoided > 0 else 'none'} of these errors are avoided "
-        f"(of all rows: {percent(1 - ratio)}). This counts groups in which that answer makes {MIN_GROUP_ROWS} errors "
-        "or more, and what is beyond chance."
+        f"{group.rows:,} rows are predicted wrongly, and always saying the most frequent class there would be wrong "
+        f"for {percent(group.shares_error)}. So {percent(avoided) if avoided > 0 else 'none'} of these errors are "
+        f"avoided (of all rows: {percent(1 - ratio)}). This counts groups in which that answer makes {MIN_GROUP_ROWS} "
+        "errors or more, and what is beyond chance."
     )
 
 

@@ -15,7 +15,7 @@ from alrviz import __version__
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder, numbers_text
 from alrviz.data.kinds import KindCode
-from alrviz.errors import TableError, nearest
+from alrviz.errors import TableError, capitalize, nearest
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import count_text
 from alrviz.studies.core.names import tuples_text
@@ -197,7 +197,7 @@ def _size_sentence(facts: ReportFacts) -> str:
 
 
 def _sentence(note: str) -> str:
-    return safe(note[:1].upper() + note[1:], 600) + ("" if note.endswith("?") else ".")
+    return safe(capitalize(note), 600) + ("" if note.endswith("?") else ".")
 
 
 def _date_warnings(data: Dataset) -> list[str]:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, capitalize
 from alrviz.pictures import evaluation as pictures
 from alrviz.pictures.picture import Picture
 from alrviz.pictures.still import still_svg
@@ -44,7 +44,7 @@ def reference_sentence(facts: ReportFacts) -> str:
     if facts.reference is None:
         return ""
     return (
-        f" {REFERENCE_NAME[:1].upper()}{REFERENCE_NAME[1:]}, which nobody can read, is wrong for "
+        f" {capitalize(REFERENCE_NAME)}, which nobody can read, is wrong for "
         f"{percent(facts.reference.error)} of the same rows; {_comparison(facts.evaluation, facts.reference)}"
     )
 

@@ -14,7 +14,7 @@ import panel_material_ui as pmui
 import param
 
 from alrviz import __version__
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, capitalize
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures import evaluation as pictures
 from alrviz.pictures.evaluation import CURVES
@@ -369,7 +369,7 @@ class EvaluationView(NotebookViewer):
         rows_text = "" if self.evaluation is None else f" on {len(self.evaluation.y):,} {self.evaluation.rows_text}"
         provenance = {"alrviz": __version__, **self._provenance, "class": self.label}
         subject = _name_of(self.picture) if subject == SECOND_PICTURE else subject
-        return Origin(f"{subject[:1].upper()}{subject[1:]}{rows_text}", caption(provenance, self._recipes))
+        return Origin(f"{capitalize(subject)}{rows_text}", caption(provenance, self._recipes))
 
 
 def _name_of(value: str) -> str:

@@ -20,7 +20,7 @@ from alrviz.studies.core.export import study_csv
 from alrviz.studies.protocols.alpha_path_verdict import WORDS
 from alrviz.studies.protocols.learning_curve import leaking_racers
 from alrviz.studies.statistics.crossing import Crossing, crossings
-from alrviz.studies.statistics.verdict import Verdict, first_headline
+from alrviz.studies.statistics.verdict import MAX_HEADLINE_WORDS, Verdict
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, choice, html, say, stack
@@ -139,13 +139,14 @@ def page_verdict(study: "Study", crossed: Sequence[Crossing]) -> Verdict:
         )
     details = [] if study.phase == "done" else ["So far."]
     if crossed:
-        texts = [crossing_text(crossing, rows) for crossing in crossed]
-        headline = first_headline(f"{texts[0]}.", f"{crossing_text(replace(crossed[0], slight=False), rows)}.")
-        details += [f"{text}." for text in texts[headline == f"{texts[0]}." :]]
+        sentences = [f"{crossing_text(crossing, rows)}." for crossing in crossed]
+        is_short = len(sentences[0].split()) <= MAX_HEADLINE_WORDS
+        headline = sentences[0] if is_short else f"{crossing_text(replace(crossed[0], slight=False), rows)}."
+        details += sentences[is_short:]
+        if leaking_racers(study):  # only alr leaks, and orders are compared within a family
+            details.append("alr's curves have counted the rows that judge them.")
     else:
         headline = "Loss of each model while it learns." if study.progress.n_done else "No curve is complete yet."
-    if leaking_racers(study):  # only alr leaks, and orders are compared within a family
-        details.append("Those of alr have counted the rows that judge them.")
     return Verdict(headline, " ".join(details))
 
 

@@ -11,7 +11,7 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 
-from alrviz.errors import for_page
+from alrviz.errors import capitalize, for_page
 from alrviz.pictures.formatting import duration_text
 from alrviz.studies.core.export import caption, study_csv, study_provenance
 from alrviz.studies.statistics.verdict import Verdict
@@ -127,7 +127,7 @@ def folds_verdict(study: "Study", verdict: Verdict, lines: Any) -> Verdict:
 
 def notes_html(notes: Sequence[str]) -> str:
     """Return the notes that qualify a verdict as a paragraph in small type."""
-    sentences = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in map(for_page, notes))
+    sentences = " ".join(f"{safe(capitalize(note), 400)}." for note in map(for_page, notes))
     return f"<p class='detail'>{sentences}</p>" if sentences else ""
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from alrviz import __version__
 from alrviz.data.encoded import Encoded
+from alrviz.errors import capitalize
 from alrviz.explorer.pages.boundaries.fit import BEST, PeerFit
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
@@ -115,11 +116,11 @@ def peer_html(name: str, peer: PeerFit) -> str:
     label = BEST if name == TRUTH else peer_info.label if peer_info is not None else name
     note = _BEST_HINT if peer_info is None else peer_info.note
     if peer.is_fitting:
-        return verdict_html(Verdict(f"{label[:1].upper()}{label[1:]} is being fitted."))
+        return verdict_html(Verdict(f"{capitalize(label)} is being fitted."))
     fit: ReferenceFit | None = peer.reference
     if fit is None or fit.name != name:
         return "<p class='quiet'>&nbsp;</p>"
-    headline, phrases = Verdict(f"{label[:1].upper()}{label[1:]} is fitted."), []
+    headline, phrases = Verdict(f"{capitalize(label)} is fitted."), []
     if np.isfinite(fit.error):
         headline = accuracy_headline(label, fit.error, fit.heldout_rows)
         phrases.append(_interval_html(fit.error, fit.heldout_rows))

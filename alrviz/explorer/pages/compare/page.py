@@ -81,7 +81,7 @@ class CompareSpec(StudySpec):
     """Recipes on data sets. A recipe that every table refuses is left out; on a table that refuses it its fits fail."""
 
     noun, icon, study_function = "comparison", "compare_arrows", staticmethod(compare)
-    # alpha by nested CV, as on "Which order?", so that the two pages agree.
+    # alpha by inner folds, as on "Which order?", so that the two pages agree.
     default_recipes = (
         Recipe("anje", order=1), Recipe("lr", order=1, alpha="cv"), Recipe("lr", order=2, alpha="cv"), Recipe("tan"),
         Recipe("hgb"),

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.data.kinds import FEATURE_KINDS
-from alrviz.errors import for_page, plural
+from alrviz.errors import capitalize, for_page, plural
 from alrviz.pictures.columns import ColumnPicture, class_colours
 from alrviz.views.core.style import html_table, safe
 
@@ -120,5 +120,5 @@ def notes_html(dataset: "Dataset", excluded: Collection[str] = ()) -> str:
     notes = [for_page(note) for note in dataset.notes if note not in excluded]
     if not notes:
         return "" if excluded else "<p class='quiet'>No issues found: no rows or columns were dropped.</p>"
-    sentences = " ".join(safe(note[:1].upper() + note[1:], 400) + ("" if note.endswith("?") else ".") for note in notes)
+    sentences = " ".join(safe(capitalize(note), 400) + ("" if note.endswith("?") else ".") for note in notes)
     return f"<p class='quiet'>{sentences}</p>"

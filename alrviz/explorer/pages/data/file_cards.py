@@ -9,7 +9,16 @@ import pandas as pd
 import panel_material_ui as pmui
 
 from alrviz.data.source import tables_of_zip
-from alrviz.errors import EMPTY_TABLE, FOREIGN_FORMAT, ONE_COLUMN, UNEVEN_LINES, AlrvizError, TableError, for_page
+from alrviz.errors import (
+    EMPTY_TABLE,
+    FOREIGN_FORMAT,
+    ONE_COLUMN,
+    UNEVEN_LINES,
+    AlrvizError,
+    TableError,
+    capitalize,
+    for_page,
+)
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import button, card, html
 from alrviz.views.core.style import safe
@@ -114,7 +123,7 @@ def why_no_class(table: "Table") -> str:
                 "Choose another column, or cut this one into quartiles: four classes of equal size."
             )
         text = for_page(error)
-        return safe(text[:1].upper() + text[1:], 600) + "."
+        return safe(capitalize(text), 600) + "."
     return "Choose it to continue."
 
 

@@ -85,7 +85,7 @@ class DataPage(Page):
         self.session.subscribe(lambda _: self._ask_questions(), "history")
         self.session.subscribe(lambda event: self._on_problem(event.new), "problem")
         self.session.subscribe(lambda _: self._recut(), "cuts")
-        self.session.subscribe(lambda _: self._disable_race(), "refusal")
+        self.session.subscribe(lambda *_: self._disable_race(), ["refusal", "loading"])
         self._table_changed()
         states = (self._refusal.panel, self._target.panel, self._empty, self._top, self._questions.panel, self._full)
         return pn.Column(*states, self._gallery.place, sizing_mode="stretch_width", margin=0)
@@ -116,9 +116,10 @@ class DataPage(Page):
         return card(controls_row, self._head, self._notes)
 
     def _disable_race(self) -> None:
-        """Disable "Open in Convergence" while a refused file is shown, as it would open the table before it."""
+        """Disable "Open in Convergence" while a table loads or a file was refused: it would open the table before."""
         if self._built:
-            self._race.disabled = self.session.table.refusal is not None
+            table = self.session.table
+            self._race.disabled = table.refusal is not None or table.loading is not None
 
     def _columns_row(self) -> Viewable:
         export = csv_button("columns.csv", self.columns_csv, "the list of columns", "Columns as CSV")

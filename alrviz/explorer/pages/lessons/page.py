@@ -47,7 +47,7 @@ class LessonsPage(Page):
         assert lesson is not None
         step = progress_of(self.session.owner, lesson).step
         link = f"?lesson={lesson.id}" + (f"&amp;step={step}" if 1 < step < len(lesson.steps) else "")
-        # What a lesson needs is given by numbers, which are those of the shipped lessons.
+        # Lessons name their prerequisites by these numbers.
         number_text = f"{library.SHIPPED.index(id) + 1}. " if id in library.SHIPPED else ""
         audience_html = f"<span>{safe(lesson.audience)}</span><br>" if lesson.audience else ""
         return (
