@@ -143,7 +143,7 @@ def _cut_fixed_widths(data: Buffer, delimiter: str | None) -> tuple[Buffer, list
             cells = [line[start:end].strip() for start, end in pairwise(edges)]
             lines[i] = FIXED_WIDTH_DELIMITER.join(cells)
     note = f"columns of fixed width: the lines were cut into {len(starts)} by the line of dashes"
-    return "\n".join(lines).encode(), [note]
+    return "\n".join(lines).encode(), [Note.with_code(NoteCode.FIXED_WIDTH, note)]
 
 
 def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Buffer, str, list[str]]:

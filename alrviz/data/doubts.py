@@ -30,6 +30,7 @@ class NoteCode(Enum):
     OPEN_QUOTES = "quotation marks that are never closed"
     UNEVEN_ROWS = "rows of too few or too many cells"
     TARGET = "the guessed target"
+    FIXED_WIDTH = "columns of fixed width"
 
 
 class DoubtCode(Enum):

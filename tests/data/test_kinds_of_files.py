@@ -991,6 +991,12 @@ def test_columns_of_fixed_width_are_cut_by_the_line_of_dashes():
     assert read(text, spec=dataset.spec.to_dict()).hash == dataset.hash
 
 
+def test_columns_of_fixed_width_are_not_read_in_batches(tmp_path):
+    (tmp_path / "t.txt").write_text("size class\n---- -----\n" + "".join(f"{k:>4} {'ab'[k % 2]}\n" for k in range(40)))
+    with pytest.raises(TableError, match=r"fixed width.*read_table"):
+        open_table(tmp_path / "t.txt")
+
+
 def test_logs_of_web_servers_are_refused_by_name():
     line = '127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 {} "-" "Mozilla/5.0 (X11; Linux; x)"\n'
     with pytest.raises(TableError, match="log of a web server") as error:
