@@ -326,10 +326,10 @@ def _parse(
         except pa.ArrowInvalid as error:
             # A row longer than a block, which a larger block solves, or a quotation mark that is never closed.
             if "straddling" not in str(error) or block > len(content):
-                is_quote = "straddling" in str(error) or "quote" in str(error).lower()
+                is_unclosed_quote = "straddling" in str(error) or "quote" in str(error).lower()
                 raise TableError(
                     "a quote is opened and never closed; a closing quote was expected"
-                    if is_quote
+                    if is_unclosed_quote
                     else f"the text cannot be read as a table: {error}"
                 ) from error
             block *= 8

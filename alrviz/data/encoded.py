@@ -92,7 +92,7 @@ class Encoded:
 
     @cached_property
     def total(self) -> float:
-        """Sum of the weights: the N of every formula."""
+        """Sum of the row weights, which formulas call N."""
         return float(self.weights.sum())
 
     def of_columns(self, columns: np.ndarray) -> "Encoded":

@@ -71,7 +71,8 @@ def error_text(error: Exception) -> str:
 def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:
     """Return one column by its dtype; notes on changed values are added to `notes`.
 
-    Raises `TableError` for values that are neither numbers, text, categories nor dates.
+    Booleans become categories, lengths of time seconds, other objects their text.
+    Raises `TableError` for complex numbers.
     """
     series = series.rename(name)
     dtype = series.dtype

@@ -218,7 +218,11 @@ def _is_tail(counts: np.ndarray, rows: int) -> bool:
 
 
 def _is_sentinel(value: float, others: np.ndarray, share: float, *, is_tail: bool) -> bool:
-    """Return whether a value, in `share` of the rows, is far from `others`, the sorted distinct other values."""
+    """Return whether `value` is probably a code for missing, such as 999 or -1.
+
+    others: the other distinct values, sorted. share: the share of rows with `value`. is_tail: whether `value` may
+    instead be in the long tail of a count. A usual code (`SENTINELS`) needs less evidence than another number.
+    """
     low, high = float(others[0]), float(others[-1])
     distance = low - value if value < low else value - high
     is_apart = distance > MIN_GAP_RATIO * max(high - low, 1.0)

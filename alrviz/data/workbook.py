@@ -203,9 +203,9 @@ def _check_rectangle(n_rows: int, n_columns: int, limits: Limits) -> None:
 
 @dataclass
 class _Extent:
-    """The extent of the cells in a file of the archive, which may be no sheet.
+    """What the cells in one file of a workbook's archive span, which may be no sheet, with its errors and formulas.
 
-    Cells without a reference are counted as if they followed all others.
+    Cells without an address such as "B7" are counted as lying in further rows, below all cells that have one.
     """
 
     n_rows: int = 0

@@ -95,7 +95,10 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
 
 
 def _listed_space(levels: NDArray[np.int64], sizes: range, members: list[tuple[int, ...]]) -> AnySpace | None:
-    """Return the space of the tuples in `members`; None if they are not in order or not of these sizes; levels (a,)."""
+    """Return the space of the tuples in `members`, of columns with `levels` (a,).
+
+    None unless they are distinct, ordered by size and then by columns, ascending in each, and of the allowed `sizes`.
+    """
     ascending = members == sorted(set(members), key=lambda columns: (len(columns), columns))
     if (
         not {*map(len, members)} <= {*sizes}

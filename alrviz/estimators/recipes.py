@@ -300,7 +300,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _warn_outcome(self) -> None:
-        """Warn if the fit ended badly."""
+        """Hook that does nothing; estimators with a solver override it, to warn if the fit ended badly."""
 
     def _scores(self, X: Any) -> Floats:
         """Return the class scores (N, C) of rows X."""

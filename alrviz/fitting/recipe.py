@@ -144,7 +144,7 @@ class Recipe:
 
     @property
     def is_paper_fit(self) -> bool:
-        """Whether `paper_mode` would not change it: the fit that the papers ran."""
+        """Whether the papers ran this fit: its family has settings of the papers, and the recipe has all of them."""
         paper = self.definition.paper_params(self.params)
         return bool(paper) and all(self.params[name] == value for name, value in paper.items())
 

@@ -209,8 +209,9 @@ def scatter(keys, first, residual, grad, begin, end, b0, b1, from_zero, lanes):
 
 @kernel
 def count(keys, first, y, weights, counts, begin, end, b0, b1):
-    """Add the weights (N,) of rows begin..end to counts[joint value, class] of blocks b0..b1; y (N,) are the
-    classes.
+    """For each block b of b0..b1 and row i of begin..end, add weights[i] to counts[first[b] + keys[b, i], y[i]].
+
+    keys (B, N): joint value of each row in each block. first (B + 1,): where a block begins in counts. y (N,): classes.
     """
     for b in range(b0, b1):
         for i in range(begin, end):

@@ -99,7 +99,10 @@ class LevelSteps:
         return slopes
 
     def steps_to(self, w: Floats) -> Floats:
-        """Replace w (S + 1, C) by the v with P v = w, 0 where the size is 0."""
+        """Overwrite cell weights w (S + 1, C) with the steps between neighbouring levels that give them, and return it.
+
+        Each is a difference to the previous cell, divided by `size`; 0 where `size` is 0. Inverse of `sums`.
+        """
         kernels.differences(self.previous_cells, w)
         return np.divide(w, self.size, out=w, where=self.size != 0.0)
 
@@ -271,7 +274,10 @@ class Parameterisation:
         return MIN_CURVATURE_SHARE * curvature_at_shares(self.tables)
 
     def phi(self, w: NDArray[np.floating]) -> Floats:
-        """Return phi (S + 1, C) of free weights, or the change of phi for a change of them."""
+        """Return what each seen cell adds to the scores of the classes, phi (S + 1, C), the intercepts last.
+
+        w: the free weights, shaped by `share` as in the module's table; a change of w gives the change of phi.
+        """
         return self.scale * self._weights_of_places(w)
 
     def spread(self, w: Floats, rows: Floats, n_jobs: int = 1) -> Floats:

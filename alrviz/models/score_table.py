@@ -96,7 +96,7 @@ class ScoreTable:
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks, B: groups of columns that are looked up together."""
+        """Number of blocks, B. A block is a group of columns whose joint value is looked up at once."""
         return len(self._first_segment) - 1
 
     @property

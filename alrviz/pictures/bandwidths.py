@@ -87,7 +87,10 @@ def _label_shifts(area: VisibleArea, tips: Sequence[tuple[float, float]], names:
 
 
 def _colours(path: BandwidthPath) -> tuple[list[int], list[str]]:
-    """Return the columns' numbers, most moved first, and a colour for each: hues for the first, then grey."""
+    """Return the column indices, the one whose bandwidth moved most first, and each column's colour in table order.
+
+    Of more than N_NAMED columns the N_NAMED that moved most have hues, the others are grey.
+    """
     n_columns = len(path.columns)
     log_range_by_column = np.zeros(n_columns)
     if len(path.ratios):

@@ -100,7 +100,7 @@ class PageQueue:
         return sorted(n_pages_before, key=n_pages_before.__getitem__)  # equal ones stay in their order
 
     def _next(self) -> None:
-        """Begin the next turn, if a ticket waits."""
+        """Drop cancelled tickets, and let the first waiting visitor, if any, begin to build a page."""
         self._tickets = [ticket for ticket in self._tickets if not ticket.turn.done()]  # without those just cancelled
         self._building = bool(self._tickets)
         self._places = None

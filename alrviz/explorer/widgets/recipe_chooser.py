@@ -20,7 +20,10 @@ from alrviz.studies.core.names import short_names
 
 
 def _chip_style(colour: str, sign: str) -> dict[str, object]:
-    """Return the look of a chip: `sign` is the marker of its line, as a letter."""
+    """Return the `sx` styles of a recipe's chip.
+
+    colour: of its border and marker. sign: the text character that looks like the marker of the recipe's line.
+    """
     # The "" after "/" is the text for screen readers: they skip the marker.
     marker_style = {"content": f'"{sign}" / ""', "color": colour, "lineHeight": 1, "mr": "6px"}
     return {

@@ -79,7 +79,9 @@ class FitObjective(ABC):
         raise NotImplementedError
 
     def weights_of(self, model: Any) -> Floats:
-        """Return the weights of a model of the same kind, cells and classes, shaped as for `value_grad`."""
+        """Return the w at which this objective has the given model, shaped as for `value_grad`; the nearest if weights
+        are shared. Raises `RecipeError` for a model of another kind, or with other cells or classes.
+        """
         raise NotImplementedError
 
     def monitored_value(self, point: Any) -> float:

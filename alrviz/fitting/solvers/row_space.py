@@ -170,7 +170,11 @@ class GramFit:
 
 
 def combine_orders(by_order: GramMatrices, alpha: Sequence[float]) -> GramMatrices:
-    """Return the Gram matrix K: the sum over orders of `by_order` / (2 alpha), plus the intercepts' part."""
+    """Return the Gram matrix K (n, m): the sum over orders of by_order[k] / (2 alpha[k]), plus 1 / (2 min(alpha)) for
+    the intercepts.
+
+    by_order: (orders, n, m). alpha: one number per order.
+    """
     result = np.full(by_order.shape[1:], 0.5 / min(alpha), np.float32)
     for matrix, order_alpha in zip(by_order, alpha, strict=True):
         result += matrix * np.float32(0.5 / order_alpha)

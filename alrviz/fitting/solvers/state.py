@@ -95,11 +95,12 @@ def line_search_step(
     share: float = 1.0,
     untried: bool = True,
 ) -> tuple[SolverState, bool]:
-    """Return the state after the search along `direction`, shaped as w, carrying nothing, and whether F falls.
+    """Return the state after a line search along `direction` (shaped as w), with `carry` None, and whether F fell.
 
-    If F does not fall, it is the given state with the cost of the search. guess: first length that is tried, None for
-    Newton's. Only `share` of the step to the minimum is taken; all of it where F is not convex and may be higher on the
-    way. `untried` allows a predicted step; if F turns out higher there, the search is repeated with trials.
+    If it did not, the given state, `carry` included, with the search's cost added. guess: first length that is tried;
+    None for Newton's. share: the share of the step to the minimum that is taken; where F is not convex, and may be
+    higher on the way, the whole step is. untried: whether a predicted length may be taken without evaluating F there
+    first; if F then turns out higher, the search is repeated with trials.
     """
     line, convex = objective.line_along(state.point, direction, guess), objective.loss.convex
     t, trials = exact_step(line, guess, convex, untried, objective.slope_reduction) if line.slope < 0.0 else (0.0, 0)

@@ -165,7 +165,10 @@ print(study.summary().to_string())
         return estimate_recipes(dataset, self.recipes, self.holdout, stop, seconds)
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
-        """Return the cost of all passes."""
+        """Return the estimated cost of the study: each learner passes over the rows once per shuffle.
+
+        fits: the estimates of one pass of each learner; `dataset` is not used.
+        """
         return self.repeats * sum((fit.cost for fit in fits), Cost())
 
     def new_recipe(self, columns: int) -> Recipe:
