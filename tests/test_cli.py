@@ -282,7 +282,7 @@ def test_inspect_shows_what_is_doubtful_and_prints_a_spec_that_reads_alike(tmp_p
     shown = capsys.readouterr().out
     assert "92 rows" in shown
     assert re.search(r"(?m)^  colour +ordinal +levels, 2 different", shown)
-    assert "{'age': {'missing': ['', '-99']}}" in shown
+    assert "'add': ['-99']" in shown
     assert cli.main(["inspect", str(tmp_path / "t.csv")]) == 0
     assert "the target is 'class'" in capsys.readouterr().out
     assert cli.main(["inspect", str(tmp_path / "t.csv"), "--json", "--missing", "-99"]) == 0
@@ -308,13 +308,26 @@ def test_inspect_reads_with_filled_cells_spellings_and_annotated_numbers(tmp_pat
     assert "expected TEXT=LEVEL" in capsys.readouterr().err
 
 
+def test_inspect_prints_changes_for_several_doubts_of_one_column_that_can_be_given_together(tmp_path, capsys):
+    codes = [77, 88, 99] * 4
+    rows = "".join(f"{k % 5 + 1},{'ab'[k % 2]}\n" for k in range(200)) + "".join(f"{code},a\n" for code in codes)
+    (tmp_path / "t.csv").write_text("answer,class\n" + rows)
+    assert cli.main(["inspect", str(tmp_path / "t.csv")]) == 0
+    changes = re.findall(r"if so: options = (options.with_change.*)", capsys.readouterr().out)
+    assert len(changes) >= 3
+    options = alrviz.ReadOptions()
+    for change in changes:
+        options = eval(change, {"options": options})
+    assert alrviz.read_table(tmp_path / "t.csv", options=options).frame["answer"].isna().sum() == len(codes)
+
+
 def test_inspect_shows_columns_and_doubts_of_a_table_whose_class_is_refused(tmp_path, capsys):
     lines = "".join(f"{20 + k % 40 if k % 45 else -99},{1000 + 7 * k}\n" for k in range(90))
     (tmp_path / "t.csv").write_text("age,price\n" + lines)
     assert cli.main(["inspect", str(tmp_path / "t.csv")]) == 2
     output = capsys.readouterr()
     assert re.search(r"(?m)^  price +numeric", output.out)
-    assert "{'age': {'missing': ['', '-99']}}" in output.out
+    assert "'add': ['-99']" in output.out
     assert "'price' holds 90 different numbers" in output.err
     with pytest.raises(alrviz.TableError) as refusal:
         alrviz.read_table(tmp_path / "t.csv")

@@ -87,7 +87,9 @@ def _summary_text(
     if result.notes:
         lines += ["", "notes", *(f"  {with_options(note)}" for note in result.notes)]
     if result.doubts:
-        lines += ["", "doubtful"]
-    for doubt in result.doubts:
-        lines += [f"  {doubt.question}", f"    if so: read_table({str(file)!r}, options={doubt.options_text})"]
+        lines += ["", "doubtful", "  options = ReadOptions()"]
+    for doubt in result.doubts:  # changes can be made one after the other, unlike options
+        lines += [f"  {doubt.question}", f"    if so: options = options.with_change({doubt.change!r})"]
+    if result.doubts:
+        lines.append(f"  read_table({str(file)!r}, options=options)")
     return "\n".join(lines)

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 
 import pyarrow as pa
 
@@ -26,11 +27,13 @@ from alrviz.stop import StopToken
 
 BLOCK_BYTES = 1 << 21  # parsed between two checks of the stop token: about 15 ms
 DETECTION_BYTES = 1 << 18  # from which the layout is detected
+FIXED_WIDTH_DELIMITER = "\t"  # replaces the gaps between columns of fixed width
 MAX_HEADER_LENGTH = 1 << 20
 PARSE_SHARE = 0.5  # of the reading time, for progress: 0.63 measured on words, 0.33 on numbers (more distinct texts)
 DETECTION_LINES = 8  # the sample is at least so many times as long as the first line
 MIN_MAX_LEVELS = 4  # levels of a column of words between single spaces, or a tenth of the lines if that is more
 NEARLY_EQUAL = 0.95  # share of evenly cut lines, relative to the best delimiter's, from which another is in doubt
+RULE = re.compile(r"^ *(?:-{2,}(?: +-+)+|={2,}(?: +=+)+) *\r?$", re.MULTILINE)  # below names of a fixed width
 LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
@@ -44,6 +47,8 @@ def read_delimited(data: Buffer, request: ReadRequest, width: int | None = None)
     options, stop = request.options, request.stop
     data, encoding, notes = to_utf8(data, options.encoding, stop)
     content_start, content_end, stated_delimiter = _edges(data)
+    data, width_notes = _cut_fixed_widths(data, options.delimiter)
+    notes += width_notes
     data, comment, comment_notes = _without_comments(data, content_start, options.comment)
     notes += comment_notes
     content_start, content_end, _ = _edges(data)
@@ -115,6 +120,30 @@ def read_delimited(data: Buffer, request: ReadRequest, width: int | None = None)
         comment=comment,
     )
     return region.named_table(columns, in_force, [*notes, *row_notes], stop)
+
+
+def _cut_fixed_widths(data: Buffer, delimiter: str | None) -> tuple[Buffer, list[str]]:
+    """Return a text of columns of fixed width, which a line of dashes below the names shows, with tabs, and a note.
+
+    Lines keep their numbers; those with a letter across an edge, such as titles, are unchanged.
+    """
+    head = bytes(data[:DETECTION_BYTES]).decode("utf-8", "replace")
+    rule = RULE.search(head)
+    if delimiter not in (None, FIXED_WIDTH_DELIMITER) or rule is None or FIXED_WIDTH_DELIMITER in head:
+        return data, []
+    if head.count("\n", 0, rule.start()) > MAX_TITLE_LINES:
+        return data, []
+    starts = [word.start() for word in re.finditer(r"\S+", rule[0])]
+    edges = [0, *starts[1:], None]
+    lines = bytes(data).decode("utf-8").split("\n")
+    for i, line in enumerate(lines):
+        if RULE.match(line):
+            lines[i] = ""
+        elif line.strip() and all(line[start - 1 : start] in ("", " ") for start in starts[1:]):
+            cells = [line[start:end].strip() for start, end in pairwise(edges)]
+            lines[i] = FIXED_WIDTH_DELIMITER.join(cells)
+    note = f"columns of fixed width: the lines were cut into {len(starts)} by the line of dashes"
+    return "\n".join(lines).encode(), [Note.with_code(NoteCode.FIXED_WIDTH, note)]
 
 
 def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Buffer, str, list[str]]:

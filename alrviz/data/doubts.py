@@ -30,6 +30,7 @@ class NoteCode(Enum):
     OPEN_QUOTES = "quotation marks that are never closed"
     UNEVEN_ROWS = "rows of too few or too many cells"
     TARGET = "the guessed target"
+    FIXED_WIDTH = "columns of fixed width"
 
 
 class DoubtCode(Enum):
@@ -69,8 +70,8 @@ _QUESTIONS = {
     "{read} ({cells} so). Is it the number{other}?",
     DoubtCode.OTHER_TYPE: "Most texts in {columns}, such as {such}, are {what}, and it was read as text. Is it "
     "{what}, and missing in the other {cells}?",
-    DoubtCode.GROUP_LABELS: "{columns} has a value in the first row of each group alone ({cells} are empty). Does "
-    "it hold for the rows below?",
+    DoubtCode.GROUP_LABELS: "{columns} has a value in the first row of each group alone ({cells} without one). Does it "
+    "hold for the rows below?",
     DoubtCode.ENCODING: "The text is not UTF-8 and was read as {read}. Is it {other}?",
     DoubtCode.DELIMITER: "Both {read} and {other} split the lines evenly; {read} was used. Is the delimiter {other}?",
 }

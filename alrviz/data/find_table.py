@@ -225,7 +225,10 @@ def drop_subtotals(columns: list[TextColumn]) -> tuple[list[TextColumn], list[st
         columns = [replace(column.select_rows(~is_total), n_trimmed=column.n_trimmed) for column in columns]
     is_kept = is_named & ~is_total
     if (n_kept := int(is_kept.sum())) and is_empty[:, is_kept].any(axis=0).all():  # full rows have a level of that name
-        notes.append(f"{plural(n_kept, 'row is', 'rows are')} named like totals, but are no sums of those above: kept")
+        rows_text = (
+            "row is named like a total, but is no sum" if n_kept == 1 else "rows are named like totals, but are no sums"
+        )
+        notes.append(f"{n_kept:,} {rows_text} of those above: read like the others")
     return columns, notes
 
 

@@ -259,7 +259,7 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
         notes, annotated = list[str](), AnnotatedNumbers.from_text(text.present.only_texts(text.stray))
         if text.options.numbers:
             n_stray = plural(text.present.count(text.stray), "text")
-            annotation_text = listed(text.annotations) or "annotations"
+            annotation_text = ", ".join(text.annotations) or "annotations"
             notes = [
                 f"numbers in {name!r} were read without {annotation_text} beside them; {n_stray} without one missing"
             ]

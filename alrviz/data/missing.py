@@ -248,7 +248,7 @@ def sentinel_notes(
     for token, names in columns_by_number.items():
         n_cells_by_column = {name: int((columns[name] == float(token)).sum()) for name in names}
         columns_text = ", ".join(
-            f"{name!r} ({n_cells:,} cells)" for name, n_cells in [*n_cells_by_column.items()][:MAX_NAMED]
+            f"{name!r} ({plural(n_cells, 'cell')})" for name, n_cells in [*n_cells_by_column.items()][:MAX_NAMED]
         )
         columns_text += f" and {len(names) - MAX_NAMED:,} more columns" if len(names) > MAX_NAMED else ""
         reading = f"{token} in {columns_text} may stand for a missing value; it was read as a number "

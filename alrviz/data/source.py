@@ -55,6 +55,10 @@ SQL_START = re.compile(
 SQL_INSERT = re.compile(
     rb"(?:\A(?:\xef\xbb\xbf)?|(?:;|\*/|^--[^\n]*|^go)[ \t\r]*\n)\s*insert\s+into\s", re.IGNORECASE | re.MULTILINE
 )
+# The common log format: 127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0" 200 2326
+SERVER_LOG_START = re.compile(
+    rb'(?:\xef\xbb\xbf)?(?:\S+ )?\S+ \S+ [^\[\n]{1,64} \[\d{1,2}/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "'
+)
 WORKBOOK_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # .xlsx and .ods; .xls, and .xlsx with a password
 # The format of a file by its first bytes, and the function of pyreadstat that reads it.
 STAT_STARTS = {
@@ -326,9 +330,13 @@ def sniff_format(data: Buffer) -> str:
         format_name = "an HTML page or XML"
     if SQL_START.match(data[:LOADED_BYTES]) and SQL_INSERT.search(data[:LOADED_BYTES]):
         format_name = "an SQL dump; load it into its database and export the table as CSV"
+    if SERVER_LOG_START.match(data[:LOADED_BYTES]):
+        format_name = "the log of a web server; save its fields as CSV, with a row of names"
     if format_name:
+        name, _, advice = format_name.partition("; ")
         raise TableError(
-            f"this is {format_name}, not a table; CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected",
+            f"this is {name}, not a table; CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected"
+            + (f": {advice}" if advice else ""),
             code=FOREIGN_FORMAT,
         )
     if ARFF_START.match(data[:LOADED_BYTES]):

@@ -8,8 +8,8 @@ If calibration rows and new rows are exchangeable, the set of a row of class k c
 probability, for every class. With one threshold for all classes this holds on average over the classes only.
 
 Measured at a coverage of .9, two models on five demo tables, ten splits: thresholds by class cover the worst class in
-.84 of its rows, with 1.8 classes a set; one threshold in .79 with 1.6; APS, which adds up sorted probabilities, in .82
-with 1.8, and needs random numbers.                                           (Vovk et al. 2005; Sadinle et al. 2019)
+.84 of its rows, with 1.7 classes a set; one threshold in .79 with 1.6; APS, which adds up sorted probabilities, in .82
+with 1.7, and needs random numbers.                                           (Vovk et al. 2005; Sadinle et al. 2019)
 """
 
 from collections.abc import Sequence

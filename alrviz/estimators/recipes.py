@@ -123,12 +123,12 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             read in batches is learned from in passes over all its rows, of which `max_iter` is a budget.
         y : array (N,)
             Class labels, two different ones at least. None for a table read in batches, which has its class.
+        sample_weight : array (N,), optional
             How often each row counts in cuts, counts and log loss: 2 is the row twice, 0 no row. Their sum counts as
-            the
-            number of rows: weights that sum to 1 say that almost nothing can be learned. Where folds choose an order,
-            penalties or levels (`AutoClassifier`), a row of weight 2 is in one fold, and a row that is there twice may
-            be in two, so that another setting may be chosen; scikit-learn's `check_sample_weight_equivalence` fails
-            there.
+            the number of rows: weights that sum to 1 say that almost nothing can be learned. Where folds choose an
+            order, penalties or levels (`AutoClassifier`), a row of weight 2 is in one fold, and a row that is there
+            twice may be in two, so that another setting may be chosen; scikit-learn's
+            `check_sample_weight_equivalence` fails there.
         on_step : callable, optional
             Called with each `Step` of the fit, where the family has steps; the fit ends there if it returns True.
             scikit-learn's callbacks (`set_callbacks`) see the same steps.

@@ -107,11 +107,12 @@ def orders(
         else ()
     )
     automatic_point = {name: [automatic_values[k]] if auto_row else [] for k, name in enumerate(columns)}
+    scale_text = ", log scale" if is_log else ""
     pictures = {
         "losses": Picture(
             draw=partial(_losses, **losses_params), key=key,
             x=(min(axis_orders) - _MARGIN_ORDERS, max(axis_orders) + _MARGIN_ORDERS), y=(y_low, y_high),
-            labels=("grey: each fold; ring: recommended", f"{LOSSES['log_loss']}{', log scale' if is_log else ''}"),
+            labels=("grey: each fold; ring: recommended", f"test {LOSSES['log_loss']}{scale_text}"),
             axes={"y_axis_type": "log"} if is_log else {}, parts=tick_parts,
             data={"folds": fold_lines, "means": means, "chosen": {"x": x[chosen_places], "y": mean[chosen_places]},
                   "absent": absent_words, "reference": reference_line, "automatic": automatic_point},

@@ -979,3 +979,33 @@ def test_options_of_an_unknown_column_are_noted_with_the_nearest():
     dataset = read_table(io.StringIO(text), "class", options=options)
     (note,) = [note for note in dataset.notes if "'clas'" in note]
     assert "'class'" in note
+
+
+def test_columns_of_fixed_width_are_cut_by_the_line_of_dashes():
+    rows = "".join(f"{f'Item {k}' if k % 3 else f'My item {k}':<10} {k * 1.5:>5} {'ab'[k % 2]}\n" for k in range(40))
+    text = f"Stock of May\nname        size class\n---------- ----- -----\n{rows}"
+    dataset = read(text)
+    assert (dataset.n_rows, list(dataset.frame)) == (40, ["name", "size", "class"])
+    assert (dataset.frame["name"][3], dataset.kinds["size"]) == ("My item 3", "numeric")
+    assert noted(dataset, "fixed width")
+    assert read(text, spec=dataset.spec.to_dict()).hash == dataset.hash
+
+
+def test_columns_of_fixed_width_are_not_read_in_batches(tmp_path):
+    (tmp_path / "t.txt").write_text("size class\n---- -----\n" + "".join(f"{k:>4} {'ab'[k % 2]}\n" for k in range(40)))
+    with pytest.raises(TableError, match=r"fixed width.*read_table"):
+        open_table(tmp_path / "t.txt")
+
+
+def test_logs_of_web_servers_are_refused_by_name():
+    line = '127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 {} "-" "Mozilla/5.0 (X11; Linux; x)"\n'
+    with pytest.raises(TableError, match="log of a web server") as error:
+        read_columns("".join(line.format(k) for k in range(20)).encode())
+    assert error.value.code == FOREIGN_FORMAT
+
+
+def test_names_of_removed_annotations_have_no_quotation_marks():
+    text = "x,class\n" + "".join(f"{'<' if k % 3 else ''}{k}.5,{'ab'[k % 2]}\n" for k in range(30))
+    dataset = read(text, options=ReadOptions(numbers=True))
+    assert noted(dataset, "a limit")
+    assert not noted(dataset, "'a limit'")

@@ -27,9 +27,9 @@ def parsed(picture, label="a picture"):
 def test_a_curve_is_a_path_and_its_axes_are_named(found):
     tree = parsed(drawn.curves("roc", found, "positive", 0.5))
     words = [one.text for one in tree.iter(f"{NS}text")]
-    assert {"1 - specificity", "sensitivity", "50%", "positive (AUC 0.769)"} <= set(words)
+    assert {"1 - specificity", "sensitivity", "50%", "positive (AUC 0.769)", "this threshold"} <= set(words)
     assert max(one.get("d").count("L") for one in tree.iter(f"{NS}path")) >= 150
-    assert len(list(tree.iter(f"{NS}circle"))) == 1, "the ring of the threshold"
+    assert len(list(tree.iter(f"{NS}circle"))) == 2, "the ring of the threshold, and its key in the legend"
     assert tree.get("aria-label") == "a picture"
 
 

@@ -94,12 +94,12 @@ def test_the_table_begins_with_how_every_racer_ended_and_when_it_came_near_the_b
 def test_milestones_of_a_race_that_goes_on_are_said_to_be_of_the_best_so_far():
     race = ByHand(Recipe("lr", alpha=0, order=1), Recipe("alr", alpha=0, order=1))
     race.take(12)
-    assert "near the lowest training loss <b>so far</b>" in values_html(watched_at(race, 11))
-    assert "near the lowest training loss <b>so far</b>" in ends_html(watched_at(race, 11))
+    assert "share of the lowest training loss <b>so far</b>" in values_html(watched_at(race, 11))
+    assert "share of the lowest training loss <b>so far</b>" in ends_html(watched_at(race, 11))
     race.end()
     watched = watched_at(race, 11)
     assert watched.is_finished
-    assert "until so near the lowest training loss</p>" in values_html(watched)
+    assert "until within this share of the lowest training loss</p>" in values_html(watched)
     assert "so far" not in ends_html(watched)
 
 
@@ -185,7 +185,7 @@ def test_racers_of_two_objectives_have_the_milestones_of_their_own():
     both = values_html(watched_at(race, 3))
     assert ">1 % or ≤ 0.01</abbr>" in both
     assert "within 1 % of the lowest training loss or training loss per row ≤ 0.01" in both
-    assert "near the lowest training loss of its own objective <b>so far</b>" in both
+    assert "share of the lowest training loss of its own objective <b>so far</b>" in both
     assert "; ≤: iterations until the training loss, which falls to 0, is that low" in both
     race.runs, race.recipes = race.runs[1:], race.recipes[1:]
     alone = values_html(watched_at(race, 3))

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from alrviz.data.delimited import last_rows, read_delimited
-from alrviz.data.doubts import prefixed
+from alrviz.data.doubts import NoteCode, notes_about, prefixed
 from alrviz.data.find_table import omitted_rows_note
 from alrviz.data.frames import column_of_arrow, is_text
 from alrviz.data.layout import MAX_TITLE_LINES, count_footer
@@ -322,6 +322,10 @@ def _text_layout(path: Path, options: ReadOptions, expected_names: Collection[st
             f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252",
         ),
         (raw.is_stacked, PARTED),
+        (
+            bool(notes_about(raw.notes, {NoteCode.FIXED_WIDTH})),
+            "columns of fixed width, which are not cut in batches; read the table whole with read_table",
+        ),
         (
             bool(raw.options.comment),
             f"lines that begin with {raw.options.comment!r}, which are not looked for in batches; take them out, or "

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 MIN_ALPHA, MAX_ALPHA, FIRST_ALPHA = 1e-4, 1e5, 1e3
 # Trials of the descent, and the relative decrease of L below which it ends.
-MAX_TRIALS, MIN_DECREASE = 12, 4e-3
+MAX_TRIALS, MIN_DECREASE = 12, 2e-3
 # The relative decrease of L that more accurate fits may bring: 1.5 % on adult, at order 2.
 MAX_CLOSE_DECREASE = 0.03
 _DECADE = float(np.log(10.0))
