@@ -54,3 +54,41 @@ def test_a_doubt_and_a_role_are_one_press_each_and_undone_by_one(explorer: Explo
     explorer.wait(lambda: not explorer.says("age: ignore"), "age is a feature again")
     explorer.button("Undo").last.click()
     explorer.wait(lambda: re.search("Read it this way", explorer.text()), "the question is asked again")
+
+
+def small_table(columns: int) -> bytes:
+    head = ",".join([*(f"column_{k}" for k in range(columns)), "class"])
+    rows = (",".join([*("uvw"[(i * (k + 2) + i // 3) % 3] for k in range(columns)), "xy"[i % 2]]) for i in range(84))
+    return "\n".join([head, *rows]).encode()
+
+
+def test_each_file_opened_in_convergence_is_named_and_raced_at_the_default_order(explorer: Explorer):
+    explorer.open("")
+    explorer.wait_says("per iteration")
+    menu = explorer.page.get_by_role("combobox", name=re.compile("^Data"))
+    for name, columns in (("first", 1), ("second", 3), ("third", 4)):
+        explorer.go("Data")
+        explorer.dropped(f"{name}.csv", small_table(columns))
+        explorer.wait_says(f"^{name}$")
+        explorer.button("Open in Convergence").click()
+        explorer.wait(lambda name=name: name in menu.inner_text(), lambda: f"the menu's table: {menu.inner_text()}")
+        assert not explorer.says("^recorded earlier$|outdated"), "the race of the table before"
+        explorer.wait_says("^ended$")
+        assert name in menu.inner_text()
+    assert explorer.page.get_by_role("button", name="n = 2", exact=True).get_attribute("aria-pressed") == "true"
+
+
+def test_missing_text_is_added_in_the_drawer_and_the_file_read_again(explorer: Explorer):
+    cells = ("c" if i % 12 == 0 else ".." if i % 19 == 0 else i * 3 % 50 for i in range(84))
+    rows = "".join(f"{cell},{'abcz'[i % 4]},{'xy'[i % 2]}\n" for i, cell in enumerate(cells))
+    explorer.open("?page=data&data=iris")
+    explorer.wait_says("^150 rows")
+    explorer.dropped("mine.csv", f"size,grade,class\n{rows}".encode())
+    explorer.wait_says("^84 rows")
+    explorer.button("How it was read").click()
+    box = explorer.page.get_by_role("textbox", name="Missing values are written")
+    assert box.input_value() == "empty, c, .."
+    box.fill("empty, c, .., z")
+    box.blur()
+    explorer.button("Read the file again").click()  # not covered by the text below
+    explorer.wait_says("read again with missing")

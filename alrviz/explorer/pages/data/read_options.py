@@ -132,8 +132,10 @@ class ReadOptionsPanel:
             "merge_case": pmui.Checkbox(label="Yes, yes and YES are one level (yES is another)", **wide_params),
         }  # fmt: skip
         self._read_button = button("Read the file again", self._reread, variant="contained", margin=(12, 0))
-        self._fields = pn.Column(*self.widgets.values(), self._read_button, sizing_mode="stretch_width", margin=0)
-        self.panel = pn.Column(self._head, self._fields, sizing_mode="stretch_width", margin=16)
+        # Panel limits columns to the height of the drawer: the text below would cover the button.
+        look = {"sizing_mode": "stretch_width", "styles": {"max-height": "none"}}
+        self._fields = pn.Column(*self.widgets.values(), self._read_button, margin=0, **look)
+        self.panel = pn.Column(self._head, self._fields, margin=16, **look)
         session.subscribe(lambda *_: self.show(), ["dataset", "pending", "refusal"])
         self.show()
 
