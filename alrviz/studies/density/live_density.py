@@ -51,8 +51,8 @@ def follow(
     """Fit rows X with classes y (N,) step by step, from `warm`, a model of nearly the same rows, if there is one.
 
     Yields first the model at the start's bandwidths (`warm`'s, or the fit's own start without a `warm` of the same
-    shape) with the weights optimal there, then one after each step of the bandwidths, and the last again, marked `settled`. If the
-    recipe does not fit bandwidths, only the first, settled.
+    shape) with the weights optimal there, then one after each step of the bandwidths, and the last again, marked
+    `settled`. If the recipe does not fit bandwidths, only the first, settled.
     """
     encoder = Encoder(discretize=recipe.cuts).fit(X, y, stop=stop)
     encoded = encoder.encode(X, y, stop=stop)
