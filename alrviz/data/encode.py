@@ -103,7 +103,7 @@ class Encoder:
             raise TableError("nothing to learn from: no column is a feature; at least one was expected")
         rows = len(columns[0])
         if not rows:
-            raise TableError(f"nothing to learn from: the table has no rows, only {len(columns)} columns")
+            raise TableError("nothing to learn from: the table has no rows; at least one was expected")
         classes, codes = class_codes(y, rows)
         weights = row_weights(sample_weight, rows)
         if not (weights > 0).all():

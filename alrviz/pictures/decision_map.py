@@ -44,14 +44,17 @@ _LEGEND: Any = {
 # So the frame takes the ranges' shape, and what it does not need is border, on the right and below. `sync` is off: of
 # two browsers that show one figure each has its own size.
 _ONE_SCALE = """
-const layout = Bokeh.index.find_one(cb_obj)?.layout, endless = {width: Infinity, height: Infinity};
+const view = Bokeh.index.find_one(cb_obj), layout = view?.layout, endless = {width: Infinity, height: Infinity};
 const {inner_width, inner_height} = cb_obj.properties;
 if (!layout || inner_width.is_unset || inner_height.is_unset) return;
 if (!(cb_obj.inner_width > 0 && cb_obj.inner_height > 0)) return;
 const right = Math.max(layout.right_panel.measure(endless).width, EDGE);
 const below = layout.bottom_panel.measure(endless).height;
-const wide = cb_obj.inner_width + Math.max(cb_obj.min_border_right, right) - right;
-const high = cb_obj.inner_height + Math.max(cb_obj.min_border_bottom ?? 0, below) - below;
+// Width and height arrive one after the other, and the other may be of the borders before: never more than there is.
+const free_width = cb_obj.inner_width + Math.max(cb_obj.min_border_right, right) - right;
+const free_height = cb_obj.inner_height + Math.max(cb_obj.min_border_bottom ?? 0, below) - below;
+const wide = Math.min(free_width, view.el.offsetWidth - right);
+const high = Math.min(free_height, view.el.offsetHeight - below);
 const width = Math.min(wide, high * ratio), height = Math.min(high, wide / ratio);
 const min_border_right = Math.round(right + wide - width), min_border_bottom = Math.round(below + high - height);
 if (cb_obj.min_border_right !== min_border_right || cb_obj.min_border_bottom !== min_border_bottom)

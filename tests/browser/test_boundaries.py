@@ -269,7 +269,7 @@ def round_(explorer: Explorer, maps: int = 2) -> bool:
 def test_a_circle_is_round_where_both_columns_are_in_one_unit(explorer: Explorer):
     explorer.open("?page=boundaries&data=two-moons&rows=60")
     fitted(explorer)
-    for width, height in ((1280, 720), (768, 1024), (390, 844), (1920, 1080)):
+    for width, height in ((1280, 720), (768, 1024), (390, 844), (1920, 1080), (1280, 1500)):
         explorer.page.set_viewport_size({"width": width, "height": height})
         explorer.wait(lambda: round_(explorer), f"round circles at {width}x{height}")
         box = explorer.still("probe.maps().length === 2 ? probe.scales(0) : null")

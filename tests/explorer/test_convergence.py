@@ -251,8 +251,8 @@ def test_the_example_where_all_orders_win_finds_alphas_and_says_them():
         ),
     )
     sentence = page.race_view.sentence.object
-    assert "nats per row: hlr 0.02" in sentence
-    assert "(lowest), lr 0.37" in sentence
+    assert "hlr has the lowest test loss" in sentence
+    assert "lr 0.37" in sentence
     assert "Alpha chosen by validation folds, one for each order: lr 0.1" in sentence
     assert not page.race_view.outdated
     frame = page.race_view.race.frame()

@@ -96,6 +96,7 @@ def test_every_recipe_of_a_comparison_can_be_judged():
     tab = page.tab
     until(page, lambda: tab.runner.costs is not None)
     run_study(page)
+    until(page, lambda: tab.layout.evaluation.folded is not None)  # built a moment after the study's end
     tab.layout.evaluation.folded.open = True
     assert len(tab.layout.evaluation.choice.options) == 4
     tab.layout.evaluation.choice.value = next(

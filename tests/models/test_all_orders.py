@@ -267,7 +267,8 @@ def test_a_column_of_one_level_changes_no_model(car, kind, params):
     model, other = (kind(**params).fit(table, car.y) for table in (car.X, wide))
     np.testing.assert_allclose(other.predict_proba(wide), model.predict_proba(car.X), rtol=1e-10)
     assert other.cells_.n_tuples == model.cells_.n_tuples > len(car.X.columns)
-    assert getattr(other, "chosen_", "") == getattr(model, "chosen_", "")
+    chosen, other_chosen = (getattr(each, "chosen_", "").split(";")[0] for each in (model, other))  # less the reason
+    assert other_chosen == chosen
     again = load_model(file_of(other))
     np.testing.assert_array_equal(again.predict_proba(wide), other.predict_proba(wide))
     assert again.to_frame().equals(other.to_frame())

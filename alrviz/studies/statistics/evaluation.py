@@ -178,9 +178,9 @@ class Evaluation:
         auc_text = "" if np.isnan(summary.auc) else f", AUC {summary.auc:.3f}"
         return Verdict(
             headline,
-            f"Log loss {loss_text(summary.log_loss)} nats per row (class shares {loss_text(summary.shares_log_loss)})"
-            f"{auc_text}. Probabilities are off by {percent(summary.ece)} on average (ECE); a perfect model would "
-            f"show {percent(self.chance_ece())} by chance.",
+            f"{summary.rows:,} {self.rows_text}: log loss {loss_text(summary.log_loss)} nats per row (class shares "
+            f"{loss_text(summary.shares_log_loss)}){auc_text}. Probabilities are off by {percent(summary.ece)} on "
+            f"average (ECE); a perfect model would show {percent(self.chance_ece())} by chance.",
         )
 
     # -- predictions ---------------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ class CompareView(StudyView):
     >>> tables = [alrviz.load_demo("monks-1"), alrviz.load_demo("tic-tac-toe")]
     >>> recipes = [alrviz.Recipe("anje", order=n) for n in (1, 2)]
     >>> view = alrviz.CompareView(alrviz.compare(tables, recipes, repeats=2, n_jobs=1).run())
-    >>> "anje n=2 has the best mean rank, 1.00" in view.sentence.object
+    >>> "anje has the best mean rank, 1.00" in view.sentence.object
     True
     """
 
