@@ -59,7 +59,7 @@ def test_lr_is_faster_and_order_of_racers_does_not_matter():
     assert verdict(lanes[::-1]) == told
 
 
-@pytest.mark.parametrize(("unit", "least"), [("passes", "1 passes"), ("seconds", "0.001 seconds")])
+@pytest.mark.parametrize(("unit", "least"), [("passes", "1 pass"), ("seconds", "0.001 seconds")])
 def test_a_milestone_met_at_the_start_is_not_a_billion_times_faster(unit, least):
     first, second = lane("alr", falling(0, 0)), lane("lr", falling(4, 4))
     frame = first.frame.assign(passes=first.frame["index"])  # that begins at 0

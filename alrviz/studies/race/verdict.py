@@ -293,7 +293,7 @@ def _faster_verdict(racers: Sequence[RacerSummary], goals: Milestones, rank: _Ra
     first, last, unit, goal = rank.first, rank.last, goals.unit, rank.goal
     first_text, last_text = (_count_text(_count_to_goal(racer, goals, goal), unit) for racer in (first, last))
     last_text = f"more than {last_text}" if rank.at_least else last_text
-    first_unit = unit.removesuffix("s") if first_text == "1" else unit
+    first_unit = {"passes": "pass"}.get(unit, unit.removesuffix("s")) if first_text == "1" else unit
     factor_text = f"{'at least ' if rank.at_least else ''}{_factor_text(rank.factor)} times"
     if len(racers) <= MAX_DETAILED:
         speed_text = f"{first.name} needs {first_text} {first_unit} where {last.name} needs {last_text}"
