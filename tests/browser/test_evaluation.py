@@ -19,7 +19,8 @@ def test_the_verdicts_order_is_judged_its_threshold_moved_and_its_model_used(exp
     explorer.unfold("Evaluation: how good is this model?")
     explorer.wait_says("takes 5 fits")
     explorer.button("Evaluate").click()
-    explorer.wait_says(r"^0\.0 % of the 432 left-out rows of monks-1 \(5 folds\) are predicted wrongly")
+    explorer.wait_says(r"^0\.0 % are predicted wrongly")
+    explorer.wait_says(r"^432 left-out rows of monks-1 \(5 folds\): log loss")
     explorer.choose("Predict by", "Threshold")
     explorer.wait_says("at threshold 0.5:")
     slider = explorer.page.get_by_role("slider").last

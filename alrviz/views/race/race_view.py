@@ -130,7 +130,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         self._axes = choice(self, "axis", list(AXES), "x-axis", margin=(0, 12, 0, 0))
         self._spans = pmui.Select(
             label="Shown", options={words: span for span, (words, _) in SPANS.items()}, value=self.span, size="small",
-            width=160, margin=(0, 12, 0, 0),
+            width=144, margin=(0, 12, 0, 0),
         )  # fmt: skip
         self._spans.link(self, value="span", bidirectional=True)
         self.head = pn.Row(
@@ -347,7 +347,7 @@ class MeasureMenu:
 
     def __init__(self, view: RaceView):
         self._view, self._wanted_measure, self._falling_back = view, view.measure, Updating()
-        widget_params: dict[str, Any] = {"size": "small", "width": 220, "margin": (0, 12, 0, 0)}
+        widget_params: dict[str, Any] = {"size": "small", "width": 204, "margin": (0, 12, 0, 0)}
         self.select = pmui.Select(label="Measure", options=_options(MEASURES), value=view.measure, **widget_params)
         self.select.link(view, value="measure", bidirectional=True)
         view.param.watch(self._remember, "measure")
