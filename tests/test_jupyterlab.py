@@ -237,8 +237,8 @@ def test_the_file_keeps_the_last_picture_and_pages_find_the_view_again(lab: Lab,
 
 
 def _iteration(page: Any) -> int:
-    text = page.get_by_text(re.compile(r"Iteration [\d,]+")).first.text_content(timeout=120_000)
-    return int(re.search(r"[Ii]teration ([\d,]+)", text)[1].replace(",", ""))
+    text = page.get_by_text(re.compile(r"At iteration [\d,]+")).first.text_content(timeout=120_000)
+    return int(re.search(r"At iteration ([\d,]+)", text)[1].replace(",", ""))
 
 
 def test_a_long_race_laid_out_beside_other_things_moves_and_stops(lab: Lab, opened: Callable[[str], Any]) -> None:
