@@ -81,15 +81,18 @@ class ConformalClassifier:
         Warns:
             DoubtfulTableWarning: classes with too few calibration rows, which are therefore in every set.
         """
+        return self._select_classes(self.model.predict_proba(X), coverage)
+
+    def _select_classes(self, probabilities: Floats, coverage: float) -> NDArray[np.bool_]:
+        """Return (N, C) whether a class is in the set of a row, from the probabilities (N, C) of the model."""
         thresholds = self.thresholds(coverage)
         if np.isinf(thresholds).any():
             rare_classes = listed(self.model.classes_[np.isinf(thresholds)].tolist())
             warn_once(
                 f"too few calibration rows of {rare_classes} for coverage={coverage}, so every set has them; expected "
                 "more rows, a lower coverage, or by_class=False",
-                DoubtfulTableWarning, stacklevel=2,
+                DoubtfulTableWarning, stacklevel=3,
             )  # fmt: skip
-        probabilities = self.model.predict_proba(X)
         in_set: NDArray[np.bool_] = 1.0 - probabilities <= thresholds
         is_empty = ~in_set.any(axis=1)
         in_set[is_empty, probabilities[is_empty].argmax(axis=1)] = True
@@ -99,7 +102,8 @@ class ConformalClassifier:
         """Return a line per row: the "classes" in its set, a tuple, the most probable first, and their "size"."""
         import pandas as pd
 
-        probabilities, in_set = self.model.predict_proba(X), self.predict_set(X, coverage)
+        probabilities = self.model.predict_proba(X)
+        in_set = self._select_classes(probabilities, coverage)
         order = np.argsort(-probabilities, axis=1, kind="stable")
         class_names = self.model.classes_
         sets = [tuple(class_names[ranked[row[ranked]]].tolist()) for ranked, row in zip(order, in_set, strict=True)]
