@@ -84,9 +84,9 @@ def warm_fit(recipe: "FitSettings", n_classes: int, wide: bool) -> float:
 @compile_once
 def warm_steps() -> None:
     """Compile the sums along smooth levels."""
-    steps = LevelSteps(np.zeros((1, 1), np.int32) - 1, np.ones((2, 1)))
+    steps = LevelSteps(np.zeros((1, 1), np.int32) - 1, np.ones((2, 1)), np.array([[0, 1]]), np.ones(1))
     steps.steps_to(steps.adjoint(steps.sums(np.zeros((2, 2)))))
-    walk_losses(np.zeros((2, 2)), np.ones((2, 2)), np.ones(1), np.empty(1))
+    walk_losses(np.zeros((2, 2)), np.ones((2, 2)), np.ones(1), np.ones(1), np.empty(1))
 
 
 def warm_stream(n_classes: int, levels: NDArray[np.int64], exact: bool = False) -> float:

@@ -3,9 +3,9 @@
 Rows are given by codes (a, n); "no level" is coded as the number of levels. In column j the features of two rows with
 levels l and m have the inner product
 
-    base[j] + step[j] min(l, m)     if both levels are below ordered_levels[j], whose weights are smooth
-    1                               if they are the same other level
-    0                               else
+    base[j] + step[j] min(l, m) + trend[j] l m   if both levels are below ordered_levels[j], whose weights are smooth
+    1                                            if they are the same other level
+    0                                            else
 
 Over all tuples of o columns it is the elementary symmetric polynomial of order o of these.
 """
@@ -18,11 +18,11 @@ N_SUMS = 64  # independent sums side by side: a loop with a single sum does not 
 
 
 @kernel
-def gram(left, right, levels, ordered_levels, base, step, out, begin, end):
+def gram(left, right, levels, ordered_levels, base, step, trend, out, begin, end):
     """Write to out[o - 1, i, k] the inner product of row i of left and row k of right over all tuples of o columns.
 
     left, right: (a, n) and (a, m) codes, of which rows begin <= i < end of `left` are done; levels, ordered_levels,
-    base, step: (a,); out: (orders, n, m).
+    base, step, trend: (a,); out: (orders, n, m).
     """
     max_order, n_columns = out.shape[0], len(left)
     polynomials = np.empty(max_order + 1)
@@ -33,7 +33,7 @@ def gram(left, right, levels, ordered_levels, base, step, out, begin, end):
             for j in range(n_columns):
                 left_code, right_code = np.int64(left[j, i]), np.int64(right[j, k])
                 if left_code < ordered_levels[j] and right_code < ordered_levels[j]:
-                    product = base[j] + step[j] * min(left_code, right_code)
+                    product = base[j] + step[j] * min(left_code, right_code) + trend[j] * left_code * right_code
                 elif left_code == right_code and left_code < levels[j]:
                     product = 1.0
                 else:

@@ -150,21 +150,41 @@ def differences(previous_row_index, sums):
 
 
 @kernel
-def walk_losses(odds, noise_variances, step_variances, losses):
-    """Write -2 log likelihood, but for a constant, of log-odds (L, C) that follow random walks over L levels.
+def add_means(chains, shares, rows):
+    """For each chain (begin, end), add to rows[begin:end] (R, C) their mean, times the chain's share."""
+    for a in range(len(chains)):
+        begin, end = chains[a, 0], chains[a, 1]
+        for k in range(rows.shape[1]):
+            total = 0.0
+            for i in range(begin, end):
+                total += rows[i, k]
+            for i in range(begin, end):
+                rows[i, k] += shares[a] * total / (end - begin)
 
-    losses (W,) are those of walks whose steps have variance step_variances[k]; they are observed with noise_variances
-    (L, C). A Kalman filter runs from level to level.
+
+@kernel
+def walk_losses(odds, noise_variances, step_variances, trend_variances, losses):
+    """Write -2 log likelihood, but for a constant, of log-odds (L, C) that are random walks with a drift over L levels.
+
+    losses (W,) are those of walks whose steps have variance step_variances[k] about their mean, the drift. Over all
+    L - 1 steps the drift adds up to a trend of variance trend_variances[k]. Log-odds are observed with noise_variances
+    (L, C). A Kalman filter of log-odds and drift runs from level to level.
     """
     for k in range(len(step_variances)):
         loss = 0.0
         for c in range(odds.shape[1]):
             mean, variance = odds[0, c], noise_variances[0, c]
+            drift, covariance, drift_variance = 0.0, 0.0, trend_variances[k] / (len(odds) - 1) ** 2
             for level in range(1, len(odds)):
-                variance += step_variances[k]
+                mean += drift
+                variance += 2.0 * covariance + drift_variance + step_variances[k]
+                covariance += drift_variance
                 total, error = variance + noise_variances[level, c], odds[level, c] - mean
                 loss += np.log(total) + error * error / total
                 mean += variance / total * error
+                drift += covariance / total * error
+                drift_variance -= covariance * covariance / total
+                covariance *= noise_variances[level, c] / total
                 variance *= noise_variances[level, c] / total
         losses[k] = loss
 

@@ -17,7 +17,7 @@ from alrviz.kernels.vectors import walk_losses
 from alrviz.models import parameterisation
 from alrviz.models.cell_space import AllOrders, space_of
 from alrviz.models.linear import log_softmax
-from alrviz.models.parameterisation import level_steps, parameterise, step_variances
+from alrviz.models.parameterisation import chain_variances, level_steps, parameterise
 from alrviz.models.tables import Tables
 from alrviz.passes.vectors import dot
 from tests.estimators.model_files import file_of
@@ -55,7 +55,8 @@ def numbers(rows=300, seed=0, n_classes=2):
 
 
 def test_steps_equal_prefix_sums(monkeypatch):
-    monkeypatch.setattr(parameterisation, "step_variances", lambda tables, chains: 2.0 / np.maximum(1, chains - 1))
+    variances = 2.0 / np.maximum(1, np.array([3, 2, 0]) - 1), np.array([6.0, 30.0, 0.0])
+    monkeypatch.setattr(parameterisation, "chain_variances", lambda tables, chains: variances)
     space = space_of(np.array([3, 3, 2]), AllOrders(2))
     seen = np.arange(space.n_cells)
     ones = np.ones((len(seen), 2))
@@ -70,6 +71,10 @@ def test_steps_equal_prefix_sums(monkeypatch):
         for t, own in enumerate(space.members)
         for codes in product(*(range(space.levels[j]) for j in own))
     }
+    u = v.copy()  # steps with their share of the mean: of two columns' levels 1 and 2, and 1
+    for t, chain, share in ((0, [1, 2], np.sqrt(1 + 6.0 / 2.0) - 1), (1, [1], np.sqrt(1 + 30.0 / 2.0) - 1)):
+        rows = [cells[t, level] for level in chain]
+        u[rows] += share * v[rows].mean(axis=0)
     for (t, *codes), cell in cells.items():
         own = [
             range(code + 1) if code < lengths.get(j, 0) else [code]
@@ -79,7 +84,7 @@ def test_steps_equal_prefix_sums(monkeypatch):
         for before in product(*own):
             size = [lengths[j] - 1 for j, code in zip(space.members[t], before, strict=True)
                     if j in lengths and 0 < code < lengths[j]]  # fmt: skip
-            expected += v[cells[t, *before]] * np.sqrt(np.prod([2.0 / steps_ for steps_ in size]))
+            expected += u[cells[t, *before]] * np.sqrt(np.prod([2.0 / steps_ for steps_ in size]))
         np.testing.assert_allclose(w[cell], expected, rtol=1e-13)
     np.testing.assert_array_equal(w[-1], v[-1])
     np.testing.assert_allclose(steps.steps_to(w.copy()), v, rtol=1e-12)
@@ -150,14 +155,16 @@ def test_ends_of_a_chain_differ_as_two_weights_do_whatever_the_cuts():
 
 
 def test_a_walk_is_as_likely_as_the_normal_law_of_all_its_places_says():
-    rng, variances, levels = np.random.default_rng(0), np.array([0.01, 0.3, 2.0]), 7
-    odds, noise, losses = rng.normal(size=(levels, 2)), rng.uniform(0.1, 1.0, (levels, 2)), np.empty(3)
-    walk_losses(odds, noise, variances, losses)
+    rng, levels = np.random.default_rng(0), 7
+    variances, trends = np.array([0.01, 0.3, 2.0, 0.3]), np.array([0.0, 0.0, 5.0, 40.0])
+    odds, noise, losses = rng.normal(size=(levels, 2)), rng.uniform(0.1, 1.0, (levels, 2)), np.empty(4)
+    walk_losses(odds, noise, variances, trends, losses)
     steps = np.arange(1, levels)
-    for variance, loss in zip(variances, losses, strict=True):
+    for variance, trend, loss in zip(variances, trends, losses, strict=True):
         expected = 0.0
         for c in range(2):  # given the first
             cov = noise[0, c] + variance * np.minimum.outer(steps, steps) + np.diag(noise[1:, c])
+            cov += trend / 36 * np.multiply.outer(steps, steps)
             expected -= 2 * multivariate_normal.logpdf(odds[1:, c] - odds[0, c], cov=cov)
         assert loss == pytest.approx(expected - 2 * len(steps) * np.log(2 * np.pi), rel=1e-10)
 
@@ -171,10 +178,42 @@ def test_a_columns_steps_are_as_large_as_its_levels_differ_beyond_noise():
         y = rng.random(len(code)) < 1 / (1 + np.exp(odds.mean() - odds[code]))
         encoded = table(len(code), (levels,), 2)
         tables = counted(replace(encoded, codes=code[None].astype(np.uint8), y=y.astype(np.int32)), 1)
-        found.append(2 * step_variances(tables, np.array([levels]))[0])  # of two classes' log odds, not of one's
+        found.append(2 * chain_variances(tables, np.array([levels]))[0][0])  # of two classes' log odds, not of one's
     assert found[0] < 0.001
     assert 0.01 < found[1] < 0.1
     assert 0.15 < found[2] < 1.5
+
+
+def test_a_straight_line_is_a_trend_and_not_many_steps():
+    """The estimated variance of a line's trend, and that of noise, which is the least that is tried."""
+    rng, levels, variances = np.random.default_rng(0), 24, []
+    for height in (0.0, 6.0):
+        code = rng.integers(0, levels, 40_000)
+        y = rng.random(len(code)) < 1 / (1 + np.exp(height * (0.5 - code / (levels - 1))))
+        encoded = table(len(code), (levels,), 2)
+        tables = counted(replace(encoded, codes=code[None].astype(np.uint8), y=y.astype(np.int32)), 1)
+        variances.append(np.concatenate(chain_variances(tables, np.array([levels]))))
+    (noise_step, noise_trend), (line_step, line_trend) = variances
+    assert noise_trend == parameterisation.MIN_TREND_VARIANCE
+    assert 5.0 < line_trend < 100.0
+    assert line_step < 1e-2
+    assert noise_step < 1e-2
+
+
+def test_slopes_of_numbers_cost_little():
+    """A straight line in ten numbers: shrunk far less than the same weights would be without trends."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 10))
+    y = (X @ np.linspace(-1, 1, 10) + rng.logistic(size=600)) > 0
+    losses = []
+    for trends in (parameterisation.MIN_TREND_VARIANCE, 0.0):
+        with pytest.MonkeyPatch.context() as patch:
+            if not trends:
+                patch.setattr(parameterisation, "_TREND_VARIANCES", np.zeros(1))
+                patch.setattr(parameterisation, "MIN_TREND_VARIANCE", 0.0)
+            model = alrviz.LRClassifier(order=1, discretize="smooth", alpha="auto").fit(X[:300], y[:300])
+        losses.append(-np.mean(model.predict_log_proba(X[300:])[np.arange(300), y[300:].astype(int)]))
+    assert losses[0] < 0.97 * losses[1]
 
 
 def test_lower_orders_hold_what_a_first_level_would_add_unless_they_are_left_out():

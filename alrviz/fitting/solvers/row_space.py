@@ -36,15 +36,18 @@ def gram_matrices(left: Encoded, right: Encoded, order: int, whole: bool, n_jobs
 
     whole: whether over all tuples of 1 to `order` columns; else of `order` columns only.
     """
-    single_steps, several_steps = squared_step_sizes(right)
+    single_steps, several_steps, trends = squared_step_sizes(right)
     codes = [rows.codes.astype(np.uint32) for rows in (left, right)]
     result = np.empty((order, left.n_rows, right.n_rows), np.float32)
-    for steps, base, target in ((several_steps, float(not whole), result), (single_steps, 1.0, result[:1])):
-        bases = np.full(left.n_columns, base)
+    for base, steps, trend, target in (
+        (float(not whole), several_steps, np.zeros_like(trends), result),
+        (1.0, single_steps, trends, result[:1]),
+    ):
+        features = (left.levels, left.smooth_levels, np.full(left.n_columns, base), steps, trend)
 
-        def fill(k: int, steps: Floats = steps, bases: Floats = bases, target: GramMatrices = target) -> None:
+        def fill(k: int, features: tuple[np.ndarray, ...] = features, target: GramMatrices = target) -> None:
             end_row = min(_ROWS_PER_CALL * k + _ROWS_PER_CALL, left.n_rows)
-            kernels.gram(*codes, left.levels, left.smooth_levels, bases, steps, target, _ROWS_PER_CALL * k, end_row)
+            kernels.gram(*codes, *features, target, _ROWS_PER_CALL * k, end_row)
 
         run_parts(fill, -(-left.n_rows // _ROWS_PER_CALL), n_jobs)
     return result if whole else result[-1:]
