@@ -121,12 +121,11 @@ def model_of_peer(name: str, classifier: Any, dataset: Dataset, n_rows: int, hol
         lambda stop, tell: evaluate_split(classifier, dataset, split_table(dataset, holdout, seed)),
         _provenance(dataset, seed) | {"model": name},
     )
-    n_numbers, recipes, exportable = 0, (Recipe("lr"),), getattr(classifier, "_family", "") in EXPORTABLE_FAMILIES
-    if exportable:
-        recipes = (classifier.to_recipe(),)
-        counts = classifier.counts_ if recipes[0].definition.shows_weights else classifier.tables_.counts
-        n_numbers = int(counts.size)
-    return FittedModel(name, recipes, dataset, n_rows, n_numbers, make, evaluable, exportable)
+    recipe = classifier.to_recipe() if isinstance(classifier, RecipeClassifier) else None
+    if recipe is None or recipe.family not in EXPORTABLE_FAMILIES:
+        return FittedModel(name, (Recipe("lr"),), dataset, n_rows, 0, make, evaluable, exportable=False)
+    counts = classifier.counts_ if recipe.definition.shows_weights else classifier.tables_.counts
+    return FittedModel(name, (recipe,), dataset, n_rows, int(counts.size), make, evaluable)
 
 
 def _provenance(dataset: Any, seed: int) -> dict[str, Any]:

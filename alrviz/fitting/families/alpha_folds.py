@@ -186,7 +186,7 @@ def uses_gram_matrix(recipe: "FitSettings", encoded: Encoded) -> bool:
     is_supported = all(
         params.get(name, allowed_values[0]) in allowed_values for name, allowed_values in _GRAM_SETTINGS.items()
     )
-    if recipe.family not in ("lr", "hlr") or not is_supported or order > n_columns or n_rows > MAX_GRAM_ROWS:
+    if not (recipe.definition.fits_by_gram and is_supported) or order > n_columns or n_rows > MAX_GRAM_ROWS:
         return False
     tuples = recipe.definition.counted_tuples(params, n_columns)[-1]
     levels = encoded.levels[tuple_columns(encoded.levels, tuples)]

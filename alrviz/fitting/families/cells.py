@@ -79,21 +79,21 @@ class CellFamily(Family):
     does not learn row by row unless it sets `learns_rows`: both would ignore its change.
     """
 
-    has_steps = True
-    streams = True
+    has_steps = streams = sums_cells = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.estimator = f"alrviz.estimators.cells.{cls.__name__}Classifier"  # made there if it is not written out
-        overrides = vars(cls).keys()
+        overrides = vars(cls)
         if "params" in overrides and (absent := [name for name in TABLES if name not in cls.params]):
             raise TypeError(f"{cls.__name__}.params has no {', '.join(absent)}, which every family of cells needs; "
                             "expected that it ends with **TABLES")  # fmt: skip
         # Learning row by row counts all tuples of one order: it would ignore other `tuples` and whatever `make`
         # changes. `make_stream` does not call `make` either.
-        if {"tuples", "all_tuples", "make"} & overrides and "learns_rows" not in overrides:
-            cls.learns_rows = ""
-        if "make" in overrides and not {"make_stream", "streams"} & overrides:
+        if {"tuples", "all_tuples", "make"} & overrides.keys():
+            cls.learns_rows = overrides.get("learns_rows", "")
+            cls.fits_by_gram = overrides.get("fits_by_gram", False)
+        if "make" in overrides and not {"make_stream", "streams"} & overrides.keys():
             cls.streams = False
 
     def chooses_tuples(self, params: Mapping[str, Any]) -> bool:
@@ -345,6 +345,7 @@ class LR(WeightedFamily):
     name = words = "lr"
     menu_note = "order n alone"
     learns_rows = "ones"
+    fits_by_gram = True
     rival = "alr"
     # docs/defaults.md measures these defaults of the penalty, here and in ALR.
     params: ClassVar[Mapping[str, Param]] = {

@@ -124,6 +124,8 @@ class Family:
         smooths: whether the weights of smooth levels are penalised together; other families treat levels separately.
         takes_numbers: whether it takes numeric columns as they are, so that nothing is cut into levels.
         counts_cells: whether its fit begins with counts of cells.
+        sums_cells: whether its scores are sums over cells, all of a model in one table.
+        fits_by_gram: whether a fit to few rows can use the inner products of their features (row_space.py).
         shows_weights: whether its model is a table of cells and weights.
         learns_rows: how it learns row by row: from "counts", or with "ones" or "log theta" as the scale; "" if it
             cannot.
@@ -144,6 +146,8 @@ class Family:
     smooths: ClassVar[bool] = False
     takes_numbers: ClassVar[bool] = False
     counts_cells: ClassVar[bool] = True
+    sums_cells: ClassVar[bool] = False
+    fits_by_gram: ClassVar[bool] = False
     shows_weights: ClassVar[bool] = True
     learns_rows: ClassVar[str] = ""
     streams: ClassVar[bool] = False

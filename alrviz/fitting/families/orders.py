@@ -123,6 +123,7 @@ class HLR(HierarchicalFamily, LR):
 
     name = words = "hlr"
     menu_note = "lr, orders 1 to n"
+    fits_by_gram = True
     rival = "lr"
     params: ClassVar[Mapping[str, Param]] = {
         "keep": _KEEP, **LR.params, "alpha": replace(LR.params["alpha"], per_order=True)
