@@ -112,7 +112,7 @@ def orders(
         "losses": Picture(
             draw=partial(_losses, **losses_params), key=key,
             x=(min(axis_orders) - _MARGIN_ORDERS, max(axis_orders) + _MARGIN_ORDERS), y=(y_low, y_high),
-            labels=("grey: each fold; ring: recommended", f"test {LOSSES['log_loss']}{scale_text}"),
+            labels=("n = 0: class shares; ring: recommended", f"test {LOSSES['log_loss']}{scale_text}"),
             axes={"y_axis_type": "log"} if is_log else {}, parts=tick_parts,
             data={"folds": fold_lines, "means": means, "chosen": {"x": x[chosen_places], "y": mean[chosen_places]},
                   "absent": absent_words, "reference": reference_line, "automatic": automatic_point},
@@ -180,15 +180,10 @@ def power_ticks(low: float, high: float) -> list[float]:
     return [float(10.0**power) for power in range(first_power, last_power + 1, 1 + (last_power - first_power) // 4)]
 
 
-def order_name(order: int) -> str:
-    """Return the name of an order in pictures."""
-    return f"n = {order}" if order else "class shares"
-
-
 def _losses(plot: Plot, orders: Sequence[int], auto: int | None, label: str, dark: bool, is_log: bool) -> None:
     fig, means, reference = plot.figure, plot["means"], plot["reference"]
     colour, ink, quiet = family_colour(label), readable(family_colour(label), dark), readable(GREY, dark)
-    _dress(fig, {order: order_name(order) for order in orders} | ({} if auto is None else {auto: "Auto"}))
+    _dress(fig, {order: f"n = {order}" for order in orders} | ({} if auto is None else {auto: "Auto"}))
     if is_log:
         plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
     automatic_point = plot["automatic"]

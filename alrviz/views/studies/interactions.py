@@ -39,7 +39,7 @@ HEIGHTS = ("430px", "320px")
 # Quantities that can be shown of a tuple's cells, by label.
 QUANTITIES = {"pure": "pure", "phi": "phi", "w": "w", "rows": "rows", "P(class)": "p", "log theta": "theta"}
 SIGNED = ("pure", "phi", "w")
-LABELS = {"by name": "names", "by dots": "dots"}
+LABELS = {"names": "names", "dots": "dots"}
 _PRESS_RUN = Verdict(
     "Press Run: which columns and pairs matter, and how certain is that?",
     "The model is fitted, split into effects, and refitted to resampled rows for the whiskers.",
@@ -103,7 +103,7 @@ class InteractionsView(StudyView, RowSettings):
         self.class_of = pmui.Select(label="Class", options={}, width=150, **small_params)
         self.class_against = pmui.Select(label="Against", options={}, width=150, **small_params)
         widget_params: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (6, 0, 0, 0)}
-        self.mutes = pmui.MultiChoice(label="Left out (muted)", options=[], **widget_params)
+        self.mutes = pmui.MultiChoice(label="Leave out", options=[], **widget_params)
         for name, widget in {"subset": self.tuples, "of": self.class_of, "against": self.class_against}.items():
             widget.param.watch(partial(self._widget_changed, name), "value")
         self.mutes.param.watch(
