@@ -112,7 +112,7 @@ def orders(
         "losses": Picture(
             draw=partial(_losses, **losses_params), key=key,
             x=(min(axis_orders) - _MARGIN_ORDERS, max(axis_orders) + _MARGIN_ORDERS), y=(y_low, y_high),
-            labels=("n = 0: class shares; ring: recommended", f"test {LOSSES['log_loss']}{scale_text}"),
+            labels=("n = 0: class shares; ring: verdict", f"test {LOSSES['log_loss']}{scale_text}"),
             axes={"y_axis_type": "log"} if is_log else {}, parts=tick_parts,
             data={"folds": fold_lines, "means": means, "chosen": {"x": x[chosen_places], "y": mean[chosen_places]},
                   "absent": absent_words, "reference": reference_line, "automatic": automatic_point},

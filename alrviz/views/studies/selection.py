@@ -409,12 +409,12 @@ def search_verdict(search: Search) -> Verdict:
         return Verdict(f"{activity_text} {search.total(n_columns):,} {tuples_text(n_columns)} …")
     last_level = search.levels[-1]
     n_kept, n_scored = len(last_level.kept_indices), len(last_level.tuples)
-    scored_text = noun if n_scored == n_all else f"scored {noun}"
-    kept_text = f"{n_kept:,} of {n_scored:,} {scored_text} {'is' if n_kept == 1 else 'are'} kept"
+    kept_nouns = [noun] if n_scored == n_all else [f"scored {noun}", noun]  # the second for a headline without room
+    kept_texts = [f"{n_kept:,} of {n_scored:,} {text} {'is' if n_kept == 1 else 'are'} kept" for text in kept_nouns]
     detail = "Full dots are kept, rings discarded"
     detail += "." if n_scored == n_all else f", crosses not scored ({n_all - n_scored:,} of {n_all:,})."
     if search.is_significant is None or search.gains is None:
-        return Verdict(f"{kept_text}.", detail)
+        return Verdict(f"{kept_texts[0]}.", detail)
     verb_one, verb_many, meaning = _INFORMATIVE[min(search.order, 3)]
     informative, kept_numbers = (
         np.flatnonzero(search.is_significant),
@@ -423,13 +423,12 @@ def search_verdict(search: Search) -> Verdict:
     n_informative = len(informative)
     missed_numbers = np.setdiff1d(informative, kept_numbers)
     if not n_informative:
-        return Verdict(f"{kept_text}; none {verb_one}.", f"{meaning} {detail}".strip())
-    if not len(missed_numbers) and n_informative == 1:
+        endings = [f"; none {verb_one}"]
+    elif not len(missed_numbers) and n_informative == 1:
         name = search.name(search.all_tuples()[informative[0]])
-        short_text = f"{kept_text}, with the only one that {verb_one}."
-        headline = first_headline(f"{kept_text}; only {name} {verb_one}.", short_text)
+        endings = [f"; only {name} {verb_one}", f", with the only one that {verb_one}"]
     elif not len(missed_numbers):
-        headline = f"{kept_text}, with all {n_informative:,} that {verb_many}."
+        endings = [f", with all {n_informative:,} that {verb_many}"]
     else:
         best_missed_number = missed_numbers[np.argmax(search.gains[missed_numbers])]
         was_scored = best_missed_number in search.numbers(last_level.tuples)
@@ -437,8 +436,9 @@ def search_verdict(search: Search) -> Verdict:
         detail = f"{search.name(search.all_tuples()[best_missed_number])} {reason}. {detail}"
         lost_verb = "is" if len(missed_numbers) == 1 else "are"
         lost_text = f"{len(missed_numbers):,} of {n_informative:,} that {verb_many} {lost_verb} lost"
-        headline = f"{kept_text}; {f'the only one that {verb_one} is lost' if n_informative == 1 else lost_text}."
-    return Verdict(headline, f"{meaning} {detail}".strip())
+        endings = [f"; {f'the only one that {verb_one} is lost' if n_informative == 1 else lost_text}"]
+    headline = first_headline(*(f"{kept_text}{ending}." for ending in endings for kept_text in kept_texts))
+    return Verdict(headline, f"{meaning} {detail}")
 
 
 # What an informative tuple of 1, 2 or more columns does: "it ...", "they ...", and what that means.
