@@ -159,9 +159,10 @@ class InteractionsView(StudyView, RowSettings):
             self.given_effects = None
         super().press_run()
 
-    def _empty(self) -> None:
+    def show_no_study(self) -> None:
+        """Show the given effects; hide the pictures if there are none."""
         if self.given_effects is None:
-            super()._empty()
+            super().show_no_study()
             self._shown_effects = self.losses = self.one_row.explanation = None
             self.table = pd.DataFrame()
         else:

@@ -143,8 +143,9 @@ class PathView(StudyView):
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
-    def _empty(self) -> None:
-        super()._empty()
+    def show_no_study(self) -> None:
+        """Hide the pictures and forget the paths."""
+        super().show_no_study()
         self.readings = []
         self.follower.forget()
 

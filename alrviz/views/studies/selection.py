@@ -139,10 +139,11 @@ class SelectionView(StudyView):
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
-    def _empty(self) -> None:
+    def show_no_study(self) -> None:
+        """Hide the pictures and cancel the search, unless the rows of a stream are searched."""
         if self.over_rows:
             return
-        super()._empty()
+        super().show_no_study()
         self._study_part.visible = False
         self.verdict = self._key = self._live = self.search = None
         self._task.cancel()
