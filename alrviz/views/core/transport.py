@@ -14,6 +14,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 import param
+from param.parameterized import Event
 
 from alrviz.views.core.panes import Updating
 from alrviz.views.core.style import ICONS
@@ -127,7 +128,7 @@ class Transport:
             sizing_mode="stretch_width", margin=0, css_classes=["alrviz-run"], stylesheets=[_WRAP_STYLE],
         )  # fmt: skip
 
-    def _slider_moved(self, *events: Any) -> None:
+    def _slider_moved(self, *events: Event) -> None:
         if not self._moving:
             self._presses.scrub(int(events[-1].new))
 

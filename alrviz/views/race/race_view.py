@@ -13,6 +13,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 import param
+from param.parameterized import Event
 
 from alrviz import __version__
 from alrviz.fitting.recipe import Recipe
@@ -362,7 +363,7 @@ class MeasureMenu:
             self.select.options = options
             self._view.measure = self._wanted_measure if self._wanted_measure in options.values() else "nll"
 
-    def _remember(self, event: Any) -> None:
+    def _remember(self, event: Event) -> None:
         if not self._falling_back:
             self._wanted_measure = event.new
 

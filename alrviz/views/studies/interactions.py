@@ -13,6 +13,8 @@ import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 import param
+from bokeh.events import Tap
+from param.parameterized import Event
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures import interactions as pictures
@@ -234,19 +236,19 @@ class InteractionsView(StudyView, RowSettings):
             self.mutes.options = list(self.table.index[:MAX_MENU_ITEMS])
         self.one_row.fill_menus(effects)
 
-    def _widget_changed(self, name: str, event: Any) -> None:
+    def _widget_changed(self, name: str, event: Event) -> None:
         value, effects = event.new, self.effects
         if name == "muted":  # by number, as in links
             value = [] if effects is None else [effects.names.index(tuple_name) for tuple_name in value or ()]
         if not self._setting and value is not None:
             self.param.update(**{name: value})
 
-    def _choose_bar(self, event: Any) -> None:
+    def _choose_bar(self, event: Tap) -> None:
         bar_number = min(len(self.table), pictures.MAX_BARS) - 1 - int(np.floor(event.y))
         if self.effects is not None and 0 <= bar_number < min(len(self.table), pictures.MAX_BARS):
             self.subset = self.effects.number_of(self.table.index[bar_number])
 
-    def _choose_cell(self, event: Any) -> None:
+    def _choose_cell(self, event: Tap) -> None:
         """Show the pair of columns whose cell of the matrix was clicked."""
         effects, picture = self.effects, self.matrix.picture
         if effects is None or picture is None:

@@ -14,6 +14,7 @@ import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 import param
+from param.parameterized import Event
 
 from alrviz.errors import plural
 from alrviz.fitting.families.shared_params import center_name
@@ -347,7 +348,7 @@ class AlphaSlider:
         """Show an alpha in the label."""
         change(self.panel, label=f"alpha = {alpha_text(alpha)}")
 
-    def _slider_moved(self, event: Any) -> None:
+    def _slider_moved(self, event: Event) -> None:
         if not self._placing and event.new is not None:
             self._on_move(float(event.new))
 

@@ -13,6 +13,7 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 from bokeh.events import Tap
+from param.parameterized import Event
 
 from alrviz.pictures import interactions as pictures
 from alrviz.pictures.level_axis import short
@@ -95,7 +96,7 @@ class RowPart:
         controls_box = pn.FlexBox(*controls, align_items="center", gap="10px 0", margin=(10, 0, 4, 0))
         self.body = stack(controls_box, self.text, side_by_side_pictures(self.sum, self.levels, height, 320))
 
-    def change_setting(self, name: str, event: Any) -> None:
+    def change_setting(self, name: str, event: Event) -> None:
         """Set the host's setting `name` to the value of a widget's event, unless code fills the widgets."""
         if not self.setting and event.new is not None:
             # another row starts without changes
@@ -110,7 +111,7 @@ class RowPart:
         level_of_row = effects.level(j, host.row)
         host.changes = other_changes if level == level_of_row else {**other_changes, effects.columns[j]: level}
 
-    def _bar_tapped(self, event: Any) -> None:
+    def _bar_tapped(self, event: Tap) -> None:
         """Change the row's level to that of the bar that was clicked."""
         names = self.level.options
         level_position = (

@@ -17,6 +17,7 @@ import param
 from bokeh.events import Pan, Tap
 from bokeh.models import BoxZoomTool, PanTool
 from numpy.typing import NDArray
+from param.parameterized import Event
 
 from alrviz import __version__
 from alrviz.job import LatestJob
@@ -272,7 +273,7 @@ class SelectionView(StudyView):
         assert self.search is not None
         return self.search
 
-    def _slider_moved(self, event: Any) -> None:
+    def _slider_moved(self, event: Event) -> None:
         if not self._placing and event.new is not None:
             self.keep = int(event.new)
 
