@@ -47,7 +47,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     ratios = Picture(
         draw=partial(_draw_ratios, dark=dark),
         x=(area.left, area.right), y=(area.bottom, area.top),
-        labels=("iteration", "bandwidth"),
+        labels=("iteration", f"bandwidth ({TIMES_SILVERMANS})"),
         axes={"y_axis_type": "log"}, parts={"ticks": {"ticks": log_ticks(area.bottom, area.top)}}, key=picture_key,
         data={
             "ratios": {

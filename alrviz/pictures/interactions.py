@@ -150,7 +150,7 @@ def _draw_dotted(plot: Plot, ticks: Sequence[float], texts: Sequence[str], dark:
 
 def legend(orders: Sequence[int]) -> list[tuple[str, str]]:
     """Return colour and name of each order that occurs."""
-    return [(order_colour(n), "main effects" if n == 1 else tuples_text(n)) for n in orders]
+    return [(order_colour(n), tuples_text(n)) for n in orders]
 
 
 def bar_picture(bars: pd.DataFrame, along: str, *, dark: bool = False, percent: bool = False) -> Picture:
@@ -289,7 +289,8 @@ def matrix(
     }  # fmt: skip
     return Picture(
         draw=partial(_draw_matrix, names=tuple(names)), x=(0.0, float(n)), y=(0.0, float(n)),
-        labels=("diagonal: columns alone; darker: more important", ""), data={"cells": data}, key=(tuple(names), dark),
+        labels=("diagonal: columns alone; stronger colour: more important", ""), data={"cells": data},
+        key=(tuple(names), dark),
     )  # fmt: skip
 
 
@@ -464,7 +465,7 @@ def tuple_count_curve(
     air, n_ends = 0.12 * (y_high - y_low) or 0.1, 0 if current_loss is None else 2
     return Picture(
         draw=partial(_draw_curve, dark=dark), x=(0.9, float(x.max()) ** 1.12 * 1.15),
-        y=(y_low - 1.5 * air, y_high + air), labels=("tuples kept, the best first", f"{rows_name} log loss"),
+        y=(y_low - 1.5 * air, y_high + air), labels=("columns and tuples kept, best first", f"{rows_name} log loss"),
         data={
             "line": line,
             "best": {"x": [x[k_best]], "y": [losses[k_best]], "words": [f"{int(table['kept'].iloc[k_best])} kept"]},

@@ -68,7 +68,7 @@ def orders(
         "losses": Picture(
             draw=partial(_losses, is_log=is_log, **draw_params), key=key,
             x=(low_order - _MARGIN_ORDERS, high_order + _MARGIN_ORDERS), y=losses_range,
-            labels=("grey: each fold; ring: recommended", f"test {LOSSES['log_loss']}{', log scale' * is_log}"),
+            labels=("n = 0: class shares; ring: recommended", f"test {LOSSES['log_loss']}{', log scale' * is_log}"),
             axes={"y_axis_type": "log"} if is_log else {}, parts=_log_ticks(*losses_range) if is_log else {},
             data={
                 "folds": fold_lines, "means": means | _label_positions(np.log(y) if is_log else y),
@@ -182,15 +182,10 @@ def power_ticks(low: float, high: float) -> list[float]:
     return [float(10.0**power) for power in range(first_power, last_power + 1, 1 + (last_power - first_power) // 4)]
 
 
-def order_name(order: int) -> str:
-    """Return the name of an order in pictures."""
-    return f"n = {order}" if order else "class shares"
-
-
 def _losses(plot: Plot, orders: Sequence[int], auto: int | None, label: str, dark: bool, is_log: bool) -> None:
     fig, means, reference = plot.figure, plot["means"], plot["reference"]
     colour, ink, quiet = family_colour(label), readable(family_colour(label), dark), readable(GREY, dark)
-    _dress(fig, {order: order_name(order) for order in orders} | ({} if auto is None else {auto: "Auto"}))
+    _dress(fig, {order: f"n = {order}" for order in orders} | ({} if auto is None else {auto: "Auto"}))
     if is_log:
         plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
     automatic_point = plot["automatic"]

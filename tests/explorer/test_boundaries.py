@@ -31,7 +31,7 @@ def test_a_table_that_comes_behind_another_page_is_fitted_when_the_maps_are_seen
     ("link", "words"),
     [
         ("&data=mixed-types&rows=300&model=alr_o1&axes=2-0&others=near", "alr n=1"),
-        ("&data=mixed-types&rows=300&peer=truth", "best possible"),
+        ("&data=mixed-types&rows=300&peer=truth", "true densities"),
         ("&data=iris&peer=svm-rbf&others=row&at=7", "SVM (RBF)"),
         ("&data=iris&peer=kdb", "KDB"),
         ("&data=four-gaussians&rows=200&model=dlr", "dlr silverman"),

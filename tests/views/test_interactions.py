@@ -38,7 +38,7 @@ def test_the_most_important_tuple_is_shown_first(view, study):
     pure = found.pure.f[found.pure.cells_of(found.number_of("bit_1 & bit_2"))]
     assert sorted(cells["value"]) == pytest.approx(sorted(pure[:, 1] - pure[:, 0]))
     assert "3 resampled fits" in view.key.object
-    assert "A tuple matters if" in view.sentence.object
+    assert "A column, pair or triple matters if" in view.sentence.object
 
 
 def test_a_press_on_a_bar_or_a_cell_chooses_its_tuple(view):

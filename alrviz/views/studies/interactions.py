@@ -38,7 +38,7 @@ from alrviz.views.studies.row import RowPart, RowSettings, make_clickable, row_c
 from alrviz.views.studies.study_view import StudyView
 
 HEIGHTS = ("430px", "320px")
-LABELS = {"by name": "names", "by dots": "dots"}
+LABELS = {"names": "names", "dots": "dots"}
 _PRESS_RUN = Verdict(
     "Press Run: which columns and pairs matter, and how certain is that?",
     "The model is fitted, split into effects, and refitted to resampled rows for the whiskers.",
@@ -102,7 +102,7 @@ class InteractionsView(StudyView, RowSettings):
         self.class_of = pmui.Select(label="Class", options={}, width=150, **small_params)
         self.class_against = pmui.Select(label="Against", options={}, width=150, **small_params)
         widget_params: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (6, 0, 0, 0)}
-        self.mutes = pmui.MultiChoice(label="Left out (muted)", options=[], **widget_params)
+        self.mutes = pmui.MultiChoice(label="Leave out", options=[], **widget_params)
         widgets = {"subset": self.tuples, "of": self.class_of, "against": self.class_against, "muted": self.mutes}
         for name, widget in widgets.items():
             widget.param.watch(partial(self._widget_changed, name), "value")

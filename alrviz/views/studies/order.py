@@ -10,7 +10,6 @@ import panel as pn
 
 from alrviz.pictures import orders as pictures
 from alrviz.pictures.evaluation import reliability
-from alrviz.pictures.orders import order_name
 from alrviz.pictures.palette import family_shades
 from alrviz.studies.protocols.choose_order import OrderStudy, OrderVerdict, automatic_summary
 from alrviz.studies.statistics.verdict import Verdict
@@ -86,11 +85,11 @@ class OrderStudyView(StudyView):
         positive_orders = [order for order in orders if order]
         shades = family_shades(label, len(positive_orders), self.dark)
         # n = 0 has no reliability curve: it gives every row the same probability.
-        colours = {order_name(order): shade for order, shade in zip(positive_orders, shades, strict=True)}
+        colours = {f"n = {order}": shade for order, shade in zip(positive_orders, shades, strict=True)}
         reliability_bins = study.reliability()
-        bins_by_order = {order_name(order): reliability_bins[reliability_bins.order == order] for order in orders}
+        bins_by_order = {f"n = {order}": reliability_bins[reliability_bins.order == order] for order in orders}
         drawn_pictures["reliability"] = reliability(
-            bins_by_order, colours, "" if verdict.order is None else order_name(verdict.order)
+            bins_by_order, colours, "" if verdict.order is None else f"n = {verdict.order}"
         )
         for picture_name, picture in drawn_pictures.items():
             self.pictures[picture_name].show(picture, subject=study)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from param.parameterized import Event
 
 from alrviz import __version__
+from alrviz.errors import join_words, plural
 from alrviz.job import LatestJob
 from alrviz.models.tuple_selection import Level
 from alrviz.pictures import selection as pictures
@@ -410,13 +411,10 @@ def search_verdict(search: Search) -> Verdict:
         return _progress_verdict(search)
     noun, n_all, last_level = tuples_text(search.order), search.total(search.order), search.levels[-1]
     n_kept, n_scored = len(last_level.kept_indices), len(last_level.tuples)
-    kept_text = f"{n_kept:,} of {n_all:,} {noun} {'is' if n_kept == 1 else 'are'} kept"
-    detail = "Full dots are kept, rings discarded."
-    if n_scored < n_all:
-        detail = (
-            "Full dots are kept, rings discarded, crosses not scored. "
-            f"{n_scored:,} {noun} were scored, and the best share of these is kept."
-        )
+    scored_text = noun if n_scored == n_all else f"scored {noun}"
+    kept_text = f"{n_kept:,} of {n_scored:,} {scored_text} {'is' if n_kept == 1 else 'are'} kept"
+    detail = "Full dots are kept, rings discarded"
+    detail += "." if n_scored == n_all else f", crosses not scored ({n_all - n_scored:,} of {n_all:,})."
     if search.is_significant is None or search.gains is None:
         return Verdict(f"{kept_text}.", detail)
     informative = np.flatnonzero(search.is_significant)
@@ -472,10 +470,13 @@ def page_verdict(study: TupleStudy, verdict: TupleVerdict, lines: pd.DataFrame) 
     """Return the verdict, or before the run what Run will compute; lines: the study's summary."""
     if study.phase != "waiting":
         return folds_verdict(study, verdict, lines)
-    n_folds, keeps = len({task.split for task in study.tasks}), json.loads(study.spec)["keeps"]
+    n_folds, spec = len({task.split for task in study.tasks}), json.loads(study.spec)
+    keeps, orders = spec["keeps"], spec["orders"]
+    nouns = join_words([tuples_text(order) for order in orders])
     return Verdict(
-        f"Press Run: {len(study.recipes)} models on {n_folds} folds of {study.dataset.n_rows:,} rows.",
-        f"They keep {100 * min(keeps):g} to {100 * max(keeps):g} % of the tuples: how many are needed on test rows?",
+        f"Press Run: what share of the {nouns} is enough on test rows?",
+        f"{plural(len(keeps), 'share')} from {100 * min(keeps):g} to {100 * max(keeps):g} %, each with "
+        f"{plural(n_folds, 'fold')} of {study.dataset.n_rows:,} rows: {len(study.tasks):,} fits.",
     )
 
 

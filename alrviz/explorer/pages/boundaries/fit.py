@@ -29,7 +29,7 @@ from alrviz.views.race.fit_player import FitPlayer
 
 SETTINGS = "Settings: everything else about this model"
 PYTHON = "Python: copy a script that computes this map"
-BEST = "best possible"  # the classifier that knows the true probabilities of a demo set
+BEST = "true densities"  # the classifier that knows the true probabilities of a demo set
 
 
 def truth_of(session: Session, dataset: Dataset) -> Callable[[pd.DataFrame], np.ndarray] | None:
