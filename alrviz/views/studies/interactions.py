@@ -135,7 +135,10 @@ class InteractionsView(StudyView, RowSettings):
             "importance": self.ranked, "matrix": self.matrix, "effect": self.cells, "tuples kept": self.curve,
             **self.one_row.figures,
         }  # fmt: skip
-        self._numbers = Numbers([*save_buttons, *picture_buttons(self._pictures, self.origin)], self._numbers_html)
+        self._numbers = Numbers(
+            [*save_buttons, *picture_buttons(self._pictures, self.origin)],
+            lambda: numbers_html(self.table, self.effects),
+        )
         self.layout = ViewLayout(self.sentence, self.bar.panel, self.body, self._numbers)
         watched_params = ["subset", "quantity", "muted", "labels", *_ROW_PARAMS]
         self.param.watch(lambda *events: self._update({event.name for event in events}), watched_params)
@@ -337,9 +340,6 @@ class InteractionsView(StudyView, RowSettings):
         row = {"row": self.row, "changes": self.changes}
         return "" if self.explanation is None else row_csv(self.explanation, provenance | row, recipes)
 
-    def _numbers_html(self) -> str:
-        return numbers_html(self.table, "" if self.effects is None else self.effects.loss_rows)
-
     def page(self) -> bytes:
         """Return everything shown as a self-contained HTML page with SVG pictures."""
         title, source = self.origin("what carries it, and why a row is predicted so")
@@ -349,14 +349,16 @@ class InteractionsView(StudyView, RowSettings):
             for name, figure in self._pictures.items()
             if figure.picture is not None
         )
-        texts_html = f"<p>{self.muting.object}</p><p>{self.one_row.text.object}</p>{self._numbers_html()}"
+        texts_html = (
+            f"<p>{self.muting.object}</p><p>{self.one_row.text.object}</p>{numbers_html(self.table, self.effects)}"
+        )
         body = f"{self.sentence.object}<div class='pictures'>{pictures_html}</div>{texts_html}"
         return page_html(safe(title, 200), f"{body}<p class='quiet'>{safe(source, 900)}</p>").encode("utf-8", "replace")
 
 
-def numbers_html(table: pd.DataFrame, rows_name: str) -> str:
-    """Return the table of the most important tuples; rows_name: the rows of the loss, "" without any."""
-    rows_text = f"{rows_name} " if rows_name else ""
+def numbers_html(table: pd.DataFrame, effects: Interactions | None) -> str:
+    """Return the table of the most important tuples."""
+    rows_text = "" if effects is None else f"{effects.loss_rows} "
     column_titles = ["tuple", "nats", "90 % band", "share", "structural", f"{rows_text}loss without", "cells"]
     table_rows = [
         (
