@@ -128,7 +128,7 @@ class LinkedHistograms:
     def keep_rows(self) -> None:
         """Keep the selected rows only."""
         if self._selection is not None:
-            self._session.table.keep_rows(self._selection.filters)
+            self._session.table.changes.keep_rows(self._selection.filters)
 
     def _position(self, name: str) -> int:
         assert self._linked is not None
