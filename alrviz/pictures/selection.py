@@ -1,12 +1,11 @@
-"""A search for tuples, and what keeping more of them gains. [sALR] figures 1 and 3-7
+"""Pictures of a search for tuples, and of the gain of keeping more of them. [sALR] figures 1 and 3-7
 
-Levels: a block for each size of tuple, in it a node for each tuple, the highest score first, in rows from the top; kept
-nodes are full, discarded ones grey, those that were not scored a cross. Of very many each is a cell of an image: a
-browser draws 10,000 marks in a third of a second, too late for a hand that drags. Lines lead from the best of those
-kept to the parts they grew from. Ranks: scores against rank, a line a level, and the line up to which tuples are
-kept. Gains: by what a tuple would lower test log loss, beside its mutual information: what lies high on the left
-tells only together.
-Shares: test log loss, parameters and seconds against the share that is kept, a line an order.
+`tuples`: a block for each size of tuple, with a mark for each tuple, the highest score first: full if it is kept, a
+grey ring if it is discarded, a cross if it was not scored. Lines lead from the best kept tuples to their parts. Very
+many tuples are cells of an image: a browser takes 0.3 s to draw 10,000 marks, too long while a slider is dragged.
+`ranks`: scores against ranks, a line for each size, and the line up to which tuples are kept.
+`gains`: predicted gain against mutual information; tuples at the top left are informative only together.
+`shares`: test log loss, parameters and seconds against the share that is kept, a line for each order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,7 +56,7 @@ def _shown(search: Search) -> list[tuple[Level, bool]]:
 
 
 class _Blocks:
-    """Return the positions of each level's nodes: a block for each level, filled in rows from the top.
+    """Positions of the nodes of each level: a block for each level, filled in rows from the top.
 
     Args:
         nodes: of each level that there is room for.

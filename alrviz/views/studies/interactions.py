@@ -284,27 +284,30 @@ class InteractionsView(StudyView, RowSettings):
         row, (of, against) = min(self.row, effects.encoded.n_rows - 1), self.classes(effects)
         muted, tuple_index = self._mutes(effects), self._tuple(effects)
         study = self.study or effects
+
+        def has_changed(*names: str) -> bool:
+            return not changed_params.isdisjoint(("study", *names))
+
         with pn.io.hold(), self._setting:
             change(self.tuples, value=tuple_index if tuple_index in self.tuples.options.values() else None)
             for widget, widget_value in ((self.class_of, of), (self.class_against, against), (self.mutes, muted)):
                 change(widget, value=widget_value)
-            redraws_all = "study" in changed_params
-            if redraws_all or changed_params & {"subset", "muted", "labels"}:
+            if has_changed("subset", "muted", "labels"):
                 members = {name: effects.members(name) for name in self.table.index[: pictures.MAX_BARS]}
                 picture = pictures.ranked(
                     self.table, muted, effects.names[tuple_index], members=members if self.labels == "dots" else None,
                     rows_name=effects.loss_rows, dark=self.dark,
                 )  # fmt: skip
                 self.ranked.show(picture, subject=study)
-            if redraws_all:
+            if has_changed():
                 by_number = self.table.reindex(effects.names)
                 picture = pictures.matrix(by_number, effects.columns, effects.pure.space.members, dark=self.dark)
                 self.matrix.show(picture, subject=study)
-            if redraws_all or changed_params & {"subset", "quantity", "of", "against", "row"}:
+            if has_changed("subset", "quantity", "of", "against", "row"):
                 self._draw_cells(effects, tuple_index, of, against, row)
-            if redraws_all or "muted" in changed_params:
+            if has_changed("muted"):
                 self._mute(effects, muted)
-            if redraws_all or changed_params & {"subset", *_ROW_PARAMS}:
+            if has_changed("subset", *_ROW_PARAMS):
                 self.one_row.show(effects, int(effects.pure.space.members[tuple_index][0]))
             self._numbers.refresh()
 
