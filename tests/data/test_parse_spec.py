@@ -267,7 +267,7 @@ def check_random_table(seed, folder, script):
     data = frame.to_csv(index=False).encode()
     dataset = read_table(data, "class", max_memory=MEMORY_ALLOWED)
     tabs = frame.to_csv(index=False, sep="\t").encode()
-    sources = [data, tabs, frame, frame.to_parquet(index=False)]
+    sources = [tabs, frame, frame.to_parquet(index=False)]
     place = seed % EVERY_TENTH
     if place < 2:
         sources.append(FORMS["workbook" if place else "JSON"](frame))

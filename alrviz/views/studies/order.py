@@ -70,7 +70,8 @@ class OrderStudyView(StudyView):
         """Columns on the axes of the picture of losses."""
         return NumberAxes(self.pictures["losses"], "order", ("log_loss",))
 
-    def _empty(self) -> None:  # the body stays visible for a page's costs in `aside`
+    def show_no_study(self) -> None:
+        """Say that there is no study; the body stays visible for a page's costs in `aside`."""
         self.verdict = None
         self.tell_none()
 

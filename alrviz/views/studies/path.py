@@ -14,6 +14,7 @@ import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 import param
+from param.parameterized import Event
 
 from alrviz.errors import plural
 from alrviz.fitting.families.shared_params import center_name
@@ -143,8 +144,9 @@ class PathView(StudyView):
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
-    def _empty(self) -> None:
-        super()._empty()
+    def show_no_study(self) -> None:
+        """Hide the pictures and forget the paths."""
+        super().show_no_study()
         self.readings = []
         self.follower.forget()
 
@@ -346,7 +348,7 @@ class AlphaSlider:
         """Show an alpha in the label."""
         change(self.panel, label=f"alpha = {alpha_text(alpha)}")
 
-    def _slider_moved(self, event: Any) -> None:
+    def _slider_moved(self, event: Event) -> None:
         if not self._placing and event.new is not None:
             self._on_move(float(event.new))
 
