@@ -62,7 +62,7 @@ def test_pages_show_the_sample_and_say_so(file):
 def test_a_changed_kind_holds_for_all_rows_and_another_table_has_none(file):
     session = session_of(file)
     name = session.table.dataset.columns[0].name
-    session.table.set_kinds({name: "ignore"})
+    session.table.changes.set_kinds({name: "ignore"})
     while session.table.loading is not None:
         session.pump()
     assert session.table.stream.kinds[name] == "ignore"
