@@ -983,7 +983,8 @@ def test_numbered_answers_are_in_the_order_of_their_numbers(levels, order, no_an
 @pytest.mark.parametrize(
     "levels",
     [["2 rooms", "1 room", "3 rooms"], ["5 mg", "500 ug", "10 mg"], ["1 week", "2 days", "3 months"],
-     ["1 - North", "2 - North", "3 - East"], ["12 High St", "14 Low St", "3 Mill Ln"], ["Jones (34)", "Smith (27)", "Lee (51)"]],
+     ["1 - North", "2 - North", "3 - East"], ["12 High St", "14 Low St", "3 Mill Ln"],
+     ["Jones (34)", "Smith (27)", "Lee (51)"]],
 )  # fmt: skip
 def test_other_texts_that_begin_with_numbers_are_no_numbered_answers(levels):
     assert answer_codes(levels) is None
