@@ -68,11 +68,11 @@ PLANNED_FACTOR = 4
 # larger factor, 5 s with all pairs in Gram matrices.
 GRAM_BUDGET_FACTOR = 40
 # The score test of the orders after one that did not lower the loss: how many, the largest probability (of the smallest
-# of all tuples, times their number) that leads to a trial, the most rows, tuples and cells of all tuples, the most
-# cells of a tuple of columns with smooth levels, and how many tuples have exact degrees of freedom.
+# of all tuples, times their number) that leads to a trial, the most rows, tuples and cells of all tuples, and
+# the most cells of a tuple of columns with smooth levels.
 N_ORDERS_AHEAD, LACKING_P = 2, 1e-4
 MAX_TESTED_ROWS, MAX_TESTED_TUPLES, MAX_TESTED_CELLS = 10_000, 3_000, 3_000_000
-MAX_SMOOTH_CELLS, N_RANKED_TUPLES = 256, 10
+MAX_SMOOTH_CELLS = 256
 SHARES = GridSearch((1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05), patience=2, one_standard_error=True)
 # Returns the fit of a recipe to the training rows without the validation rows, which are its held-out rows.
 Build = Callable[[Recipe], FitProblem]
@@ -345,8 +345,8 @@ def lacking_order(
             w = first_weights(problem.fit.objective, request, settings.params.get("alpha", 0.0))
             w = final_weights(problem, stop) if w is None else w
             scores = problem.fit.objective.scores(w)[:, : encoded.n_classes]
-        test_table = score_tests(scores, merged, list(combinations(columns, order)), data.n_jobs, stop, N_RANKED_TUPLES)
-        if test_table["p"].min() * n_tuples < LACKING_P:
+        tuples, max_p = list(combinations(columns, order)), LACKING_P / n_tuples
+        if score_tests(scores, merged, tuples, data.n_jobs, stop, max_p)["p"].min() < max_p:
             return order
     return None
 
