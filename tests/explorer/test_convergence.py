@@ -363,7 +363,7 @@ def test_the_script_reads_the_file_where_the_server_found_it_and_says_which_one_
     scope = {"alrviz": alrviz}
     exec(dataset_code(session), scope)
     assert scope["dataset"].hash == session.table.dataset.hash
-    session.table.set_kinds({"b": "target"})
+    session.table.changes.set_kinds({"b": "target"})
     until_loaded(session)
     exec(dataset_code(session), scope)
     assert (scope["dataset"].target, scope["dataset"].hash) == ("b", session.table.dataset.hash)
