@@ -92,7 +92,7 @@ class TupleCounts:
             t = int(self.tuples[i])
             first_cell, end_cell = self.index.begin[t], self.index.begin[t + 1]
             classes_by_pattern: dict[bytes, list[int]] = {}  # classes of which the same cells are tested
-            for k in np.flatnonzero(tested[first_cell:end_cell].any(axis=0)):
+            for k in np.flatnonzero(tested[first_cell:end_cell].any(axis=0)).tolist():
                 classes_by_pattern.setdefault(tested[first_cell:end_cell, k].tobytes(), []).append(k)
             patterns = [*classes_by_pattern.values()]
             cells = [first_cell + np.flatnonzero(tested[first_cell:end_cell, k]) for k, *_ in patterns]
@@ -175,7 +175,8 @@ def score_tests(
 
         run_parts(purify_tuple, len(tuple_counts.tuples), tuple_counts.jobs)
         terms[:, k] = free_shares[:, k] * w * f[:, 0] ** 2
-    chi2_by_tuple = np.bincount(tables.tuple_of_seen, terms.sum(axis=1), tables.space.n_tuples)[tuple_counts.tuples]
+    chi2_of_all = np.bincount(tables.tuple_of_seen, terms.sum(axis=1), tables.space.n_tuples)
+    chi2_by_tuple = chi2_of_all[tuple_counts.tuples].astype(np.float64, copy=False)
     statistics = None if max_p is None else chi2_by_tuple
     df = tuple_counts.degrees_of_freedom(is_tested, free_shares, stop, statistics, 1.0 if max_p is None else max_p)
     return pd.DataFrame(
