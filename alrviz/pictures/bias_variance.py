@@ -50,15 +50,16 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "plug-in": Kind(
-        "simple", "Kohavi and Wolpert's bias² and variance, from observed frequencies (plug-in)",
+        "as observed", "Kohavi and Wolpert's bias² and variance, from observed frequencies (plug-in)",
         "bias", "variance", "bias²", "variance",
     ),
     "unbiased": Kind(
-        "corrected", "Kohavi and Wolpert's bias² and variance, corrected for the number of rounds (unbiased)",
+        "corrected for few rounds",
+        "Kohavi and Wolpert's bias² and variance, corrected for the number of rounds (unbiased)",
         "bias_unbiased", "variance_unbiased", "bias²", "variance", form="corrected",
     ),
     "Domingos": Kind(
-        "Domingos's", "Domingos's bias and variance, around the class that most models predict",
+        "Domingos's definition", "Domingos's bias and variance, around the class that most models predict",
         "bias_domingos", "net_variance_domingos", "bias", "net variance",
     ),
 }  # fmt: skip
@@ -123,7 +124,7 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     title_by_quantity = {
         "bias": definition.on_axis(definition.bias_words),
         "variance": definition.on_axis(definition.variance_words),
-        "error": "share wrong",
+        "error": "error (share wrong)",
     }
     range_by_quantity = _ranges(lines)
     return {

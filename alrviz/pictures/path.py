@@ -247,7 +247,7 @@ def spread(lines: pd.DataFrame, racer: int, alphas: Sequence[float], colour: str
         data = {"x": rows["alpha"].to_numpy(float)} | {name: rows[name].to_numpy(float) for name in column_names}
     return Picture(
         draw=partial(_draw_spread, alphas=alphas, colour=colour),
-        x=(across(alphas)[0], min(alphas)), y=_spread_range(data), labels=("alpha, log scale", "weights - center"),
+        x=(across(alphas)[0], min(alphas)), y=_spread_range(data), labels=("alpha, log scale", "weights minus center"),
         axes={"x_axis_type": "log"}, data={"bands": data}, key=(racer, key),
     )  # fmt: skip
 

@@ -29,7 +29,7 @@ def test_a_grid_fills_to_its_numbers_and_the_curve_stands_beside_it(explorer: Ex
     explorer.button("Learning curve").click()
     priced(explorer)
     assert explorer.asked().get("tab") == ["learning-curve"]
-    explorer.button("Grid").click()
+    explorer.button("By model").click()
     explorer.wait(lambda: explorer.asked().get("of") == ["anje_o1~lr"], "the grid's link")
 
 
@@ -59,7 +59,7 @@ def test_it_looks_right(new_explorer: Callable[..., Explorer], theme: str):
     look("bias-computing")
     explorer.wait_says(DONE)
     look("bias-full")
-    explorer.choose("Folds", "10 rounds of 2")
+    explorer.choose("Cross-validation", "10 rounds of 2")
     priced(explorer)
     look("bias-more-rounds")
     explorer.button("Learning curve").click()

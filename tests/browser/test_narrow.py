@@ -27,7 +27,7 @@ PAGES = {
     "selection": ("?page=selection", "Press Run", True),
     "lessons": ("?page=lessons", "you predict a result", False),
     "lesson": ("?lesson=parity", "Move the dots", False),
-    "interactions": ("?page=interactions", "A tuple matters if", True),
+    "interactions": ("?page=interactions", "matters if", True),
     "data": ("?page=data&data=led&rows=300", "^300 rows", False),
 }
 SIZES = {"phone": (390, 844), "tablet": (768, 1024), "zoomed": (640, 360), "laptop": (1280, 720)}

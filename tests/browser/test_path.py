@@ -11,7 +11,7 @@ from tests.browser.test_looks import Look
 pytestmark = pytest.mark.browser
 slow = pytest.mark.slow(reason="a visitor's minute in a real browser")
 SMALL = "?page=path&data=balance-scale"
-DONE = "^(\\d+) of \\1 parts · done"
+DONE = "^(\\d+) of \\1 curves · done"
 
 
 def ready(explorer: Explorer, query: str = SMALL) -> None:
@@ -56,7 +56,7 @@ def test_it_looks_right_and_every_control_is_reached(new_explorer, theme: str):
     look("path-empty")
     check(explorer)  # before anything is pressed: Tab goes on from there
     explorer.run.click()
-    explorer.wait_says("^No path is complete yet|^After|" + DONE)
+    explorer.wait_says("^No curve is complete yet|^After|" + DONE)
     look("path-computing")
     explorer.wait_says(DONE)
     look("path-full")

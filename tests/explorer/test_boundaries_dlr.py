@@ -25,8 +25,8 @@ def test_both_maps_and_the_sentence_are_there_without_a_press(shared):
     assert f"logistic regression {100 * (1 - tab.peer.reference.error):.1f} %" in said(shared)
     low, high = wilson(1 - error, tab.peer.reference.heldout_rows)
     assert f"{100 * low:.1f} to {100 * high:.1f}" in said(shared)
-    assert said(shared).count("interval of") == 3, "of dlr, of the peer, of the best possible"
-    assert "best possible" in said(shared)
+    assert said(shared).count("interval of") == 3, "of dlr, of the peer, of the true densities"
+    assert "true densities" in said(shared)
     assert not tab.pictures.map.outdated
     assert not tab.pictures.peer_map.outdated
     assert tab.pictures.map.surface.classes == tab.pictures.peer_map.surface.classes == ("A", "B")

@@ -66,7 +66,7 @@ def test_first_screen_is_recorded_and_then_live():
     assert page.session.link.query == ""
     until(page, lambda: not getattr(view.race, "recorded", False))
     until(page, lambda: ended(page))
-    assert " where " in view.sentence.object
+    assert " iterations" in view.sentence.object
     reader = view.player.reader
     assert view.race.runs[0].trace[-1].index == value_at(reader.racers[0], "index", reader.head)
     assert "parameters" in page.starter.pane.object
@@ -363,7 +363,7 @@ def test_the_script_reads_the_file_where_the_server_found_it_and_says_which_one_
     scope = {"alrviz": alrviz}
     exec(dataset_code(session), scope)
     assert scope["dataset"].hash == session.table.dataset.hash
-    session.table.set_kinds({"b": "target"})
+    session.table.changes.set_kinds({"b": "target"})
     until_loaded(session)
     exec(dataset_code(session), scope)
     assert (scope["dataset"].target, scope["dataset"].hash) == ("b", session.table.dataset.hash)

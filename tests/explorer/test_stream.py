@@ -62,7 +62,7 @@ def test_pages_show_the_sample_and_say_so(file):
 def test_a_changed_kind_holds_for_all_rows_and_another_table_has_none(file):
     session = session_of(file)
     name = session.table.dataset.columns[0].name
-    session.table.set_kinds({name: "ignore"})
+    session.table.changes.set_kinds({name: "ignore"})
     while session.table.loading is not None:
         session.pump()
     assert session.table.stream.kinds[name] == "ignore"
@@ -171,8 +171,8 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     assert run.recipe.params["max_iter"] == 10
     assert [level.kept_tuples for level in view.search.levels] == [level.kept_tuples for level in run.levels]
     assert [len(level.kept_tuples) for level in run.levels] == [4, 9]
-    assert "9 of 21 pairs are kept" in view.search_text.object
-    assert "18 pairs were scored" in view.search_text.object
+    assert "9 of 18 scored pairs are kept" in view.search_text.object
+    assert "not scored (3 of 21)" in view.search_text.object
     assert view._search_parts[0].visible
     assert view._csv_of_tuples().count("\n") > 7 + 18
     assert ".sample" not in page.script()

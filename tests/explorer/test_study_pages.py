@@ -132,7 +132,7 @@ CASES = {
         },
     ),
     "selection": Case(
-        SelectionPage, "?page=selection&data=monks-1&of=hsalr", ("order", 3), {"keep": 35},
+        SelectionPage, "?page=selection&data=monks-1&of=hsalr_o1", ("order", 3), {"keep": 35},
         "how many tuples on monks-1", kept_shown,
         {
             "?page=selection&of=salr_o3_k0.4~lr&folds=10&keep=20": {

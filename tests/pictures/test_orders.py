@@ -79,7 +79,7 @@ def test_what_hardly_differs_does_not_fill_the_picture():
 def test_nothing_yet_is_a_picture_too():
     what = orders.orders(pd.DataFrame(), pd.DataFrame(), [0, 1, 2, 3], "lr")
     assert what["losses"].plot().figure.xaxis[0].major_label_overrides == {
-        0: "class shares",
+        0: "n = 0",
         1: "n = 1",
         2: "n = 2",
         3: "n = 3",

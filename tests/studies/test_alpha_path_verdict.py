@@ -80,7 +80,7 @@ class Told:
 @pytest.mark.parametrize(
     ("losses", "headline"),
     [
-        ((0.5, 0.4, 0.6), "alpha 1 has the lowest test log loss, 0.400; both ends are worse."),
+        ((0.5, 0.4, 0.6), "alpha 1 has the lowest test log loss, 0.400; stronger and weaker penalties are worse."),
         ((0.4, 0.5, 0.6), "The strongest penalty has the lowest test log loss, 0.400; the weakest 0.600."),
         ((0.41, 0.4, 0.6), "The strongest penalty is as good as alpha 1: test log loss 0.410."),
         ((0.6, 0.5, 0.4), "The weakest penalty has the lowest test log loss, 0.400; the strongest 0.600."),

@@ -47,7 +47,7 @@ def falling(near, nearest, floor=0.4, length=None):
 def test_alr_is_faster():
     told = verdict([lane("lr", falling(40, 100)), lane("alr", falling(10, 25))])
     assert (told.code, told.winner, told.factor) == ("faster", "alr", 4.0)
-    assert told.headline == "alr needs 25 iterations where lr needs 100."
+    assert told.headline == "alr is within 0.1 % after 25 iterations, lr after 100."
     assert all(part in told.detail for part in ("0.1 %", "alr 25", "lr 100", "1 %", "alr 10", "lr 40"))
 
 
@@ -55,7 +55,7 @@ def test_lr_is_faster_and_order_of_racers_does_not_matter():
     lanes = [lane("lr", falling(10, 20)), lane("alr", falling(10, 62))]
     told = verdict(lanes)
     assert (told.code, told.winner) == ("faster", "lr")
-    assert told.headline == "lr needs 20 iterations where alr needs 62."
+    assert told.headline == "lr is within 0.1 % after 20 iterations, alr after 62."
     assert verdict(lanes[::-1]) == told
 
 
@@ -66,13 +66,13 @@ def test_a_milestone_met_at_the_start_is_not_a_billion_times_faster(unit, least)
     told = verdict([replace(first, frame=frame), second], unit=unit)
     assert (told.code, told.winner) == ("faster", "alr")
     assert told.factor == (5 if unit == "passes" else 2000)
-    assert f"alr needs {least}" in told.headline
+    assert f"after {least}," in told.headline
 
 
 def test_faster_at_the_first_milestone_only():
     told = verdict([lane("lr", falling(40, 100)), lane("alr", falling(10, 100))])
     assert (told.code, told.winner, told.factor) == ("faster", "alr", 4.0)
-    assert told.headline == "alr needs 10 iterations where lr needs 40."
+    assert told.headline == "alr is within 1 % after 10 iterations, lr after 40."
 
 
 @pytest.mark.parametrize(("slow", "code"), [(124, "none"), (125, "faster")])
@@ -86,7 +86,7 @@ def test_no_difference_below_a_factor_of_1_25(slow, code):
 def test_a_racer_that_never_came_near_counts_as_at_least():
     told = verdict([lane("lr", np.full(251, 0.41), "step limit"), lane("alr", falling(10, 25))])
     assert (told.code, told.winner, told.factor, told.at_least) == ("faster", "alr", 10.0, True)
-    assert told.headline == "alr needs 25 iterations where lr needs more than 250."
+    assert told.headline == "alr is within 0.1 % after 25 iterations, lr not after 250."
     assert "lr not after 250" in told.detail
 
 
@@ -264,23 +264,23 @@ def faster(ends, heldout=(None, None)):
 def test_verdict_names_a_faster_racer_that_is_worse_on_test_rows():
     told = faster((1.374, 1.498))
     assert (told.code, told.winner) == ("faster", "alr")
-    assert "test loss is worse" in told.headline
+    assert "alr's test loss is higher" in told.headline
     assert all(part in told.detail for part in ("alr 1.498", "lr 1.374"))
     for ends in ((1.498, 1.374), (0.5, 0.5), (0.5, 0.501), (np.nan, np.nan)):
-        assert "worse" not in faster(ends).headline
+        assert "higher" not in faster(ends).headline
     lr = np.random.default_rng(0).exponential(1.3, 400)
-    assert "worse" in faster((lr.mean(), lr.mean() + 0.01), (lr, lr + 0.01)).headline, "little, and beyond chance"
+    assert "higher" in faster((lr.mean(), lr.mean() + 0.01), (lr, lr + 0.01)).headline, "little, and beyond chance"
     alr = lr + np.random.default_rng(1).normal(0.01, 2.0, 400)
     tied = faster((lr.mean(), lr.mean() + 0.2), (lr, alr))
     assert "a tie" in tied.detail
-    assert "worse" not in tied.headline
+    assert "higher" not in tied.headline
 
 
 def test_a_racer_without_held_out_loss_hides_no_better_one():
     ends = {"hinge": (falling(50, 110), np.nan), "lr": (falling(40, 100), 1.374), "alr": (falling(10, 25), 1.498)}
     told = verdict([lane(name, values, heldout_loss=np.full(len(values), end)) for name, (values, end) in ends.items()])
     assert (told.code, told.winner) == ("faster", "alr")
-    assert "test loss is worse" in told.headline
+    assert "alr's test loss is higher" in told.headline
     assert all(part in told.detail for part in ("alr 1.498", "lr 1.374"))
 
 
@@ -416,7 +416,7 @@ def test_while_it_runs_the_headline_says_who_leads_and_the_detail_by_how_much():
     assert verdict(level).headline == "Iteration 0: lr and alr are level."
     near = [0.9, *[0.6] * 60, 0.5004], [0.9, *[0.6] * 18, *[0.5] * 43]
     close = verdict([lane(name, path, None) for name, path in zip(("lr", "alr"), near, strict=True)])
-    assert close.headline == "Iteration 61: alr is lower; lr is within 0.1 %."
+    assert close.headline == "Iteration 61: alr's loss is lower; lr's is within 0.1 %."
     assert "alr since iteration 19, lr since 61" in close.detail, "a picture of the gap shows decades between them"
     assert verdict([alr]).headline == "Iteration 2: training loss 0.4500 nats per row."
     gone = lane("gd", [0.9, np.nan], "diverged")
@@ -443,6 +443,6 @@ def test_leader_is_named_by_the_shown_unit():
     assert verdict(lanes).winner == "alr"
     told = verdict(lanes, unit="seconds")
     assert (told.winner, told.factor) == ("lr", 2.5)
-    assert told.headline == "lr needs 50 seconds where alr needs 125."
+    assert told.headline == "lr is within 0.1 % after 50 seconds, alr after 125."
     assert "lr 20 seconds, alr 50" in told.detail
-    assert "passes where" in verdict([lr, alr], unit="passes").headline
+    assert "passes, lr after" in verdict([lr, alr], unit="passes").headline

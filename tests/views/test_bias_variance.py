@@ -184,7 +184,7 @@ def test_the_csv_has_the_grid_or_every_fit_and_what_made_them(done):
 def test_a_grid_escapes_names_and_draws_what_variance_takes_away():
     about = {"racer": 0, "label": "lr", "name": "<b>lr</b>", "train_share": 1.0, "rounds": 3}
     table = pd.DataFrame([about | {"bias_domingos": 0.4, "net_variance_domingos": -0.1, "error": 0.3, "error_se": 0.1}])
-    text = grid_html(table, {(0, 1.0): CellProgress(6, 6)}, "Domingos")
+    text = grid_html(table, {(0, 1.0): CellProgress(6, 6)}, "Domingos", [("#000", "●")])
     assert "&lt;b&gt;lr" in text
     assert "0.400 &minus; 0.100 = <b>0.300</b> ± 0.100" in text
     assert "left:75.0%; width:25.0%" in text

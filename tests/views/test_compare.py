@@ -45,11 +45,11 @@ def test_it_fills_while_it_computes_and_counts_whole_data_sets_alone(monkeypatch
     monkeypatch.setattr("alrviz.views.studies.study_view.REST_PER_DRAW_SECOND", 0)
     view = alrviz.CompareView(study())
     view.press_run()
-    until(view, lambda: "over 1 of 2 data sets" in text(view.sentence))
+    until(view, lambda: "1 of 2 data sets is complete" in text(view.sentence))
     assert "1/0/0" in text(view._pairs) or "0/0/1" in text(view._pairs)
     until(view, lambda: view.study.phase == "done")
     view.pump()
-    assert "So far" not in text(view.sentence)
+    assert "of 2 data sets" not in text(view.sentence)
 
 
 def test_spreads_stand_below_the_means_where_a_line_has_no_room_for_both(done, monkeypatch):

@@ -38,7 +38,7 @@ def test_the_most_important_tuple_is_shown_first(view, study):
     pure = found.pure.f[found.pure.cells_of(found.number_of("bit_1 & bit_2"))]
     assert sorted(cells["value"]) == pytest.approx(sorted(pure[:, 1] - pure[:, 0]))
     assert "3 resampled fits" in view.key.object
-    assert "A tuple matters if" in view.sentence.object
+    assert "A column, pair or triple matters if" in view.sentence.object
 
 
 def test_a_press_on_a_bar_or_a_cell_chooses_its_tuple(view):
@@ -195,7 +195,8 @@ def test_triples_are_small_multiples(view):
 def test_the_tables_are_those_that_are_shown(view):
     view._numbers.open = True
     assert "bit_1 &amp; bit_2" in view._numbers.table.object
-    for text in (view.csv_of_summary(), view._csv_of_cells(), view._contributions_csv()):
+    cells_csv = view._csv(lambda effects: effects.effects("bit_1", "bit_2"))
+    for text in (view.csv_of_summary(), cells_csv, view._contributions_csv()):
         lines = [line for line in csv.reader(io.StringIO(text)) if line and not line[0].startswith("#")]
         assert len(lines) > 2
 

@@ -37,7 +37,7 @@ def settle(view):
 def test_before_it_runs_it_says_what_run_will_do_and_fits_where_the_slider_is():
     view = alrviz.PathView(study())
     assert "Press Run: fits from a strong" in view.sentence.object
-    assert "0 of 5 parts" in view.bar.progress.object
+    assert "0 of 5 curves" in view.bar.progress.object
     settle(view)
     assert view.losses.plot["live"].data["x"] == [10.0]
     assert "fitted in" in view.fit_text.object
@@ -48,9 +48,9 @@ def test_it_fills_and_ends_with_the_sentence(monkeypatch):
     slowed(monkeypatch, 0.1)
     view = alrviz.PathView(study())
     view.press_run()
-    until(view, lambda: "No path is complete yet" in view.sentence.object)
+    until(view, lambda: "No curve is complete yet" in view.sentence.object)
     figure = view.losses.plot.figure
-    until(view, lambda: "After 1 of 2 paths." in view.sentence.object)
+    until(view, lambda: "After 1 of 2 curves." in view.sentence.object)
     until(view, lambda: "· done" in view.bar.progress.object)
     assert view.losses.plot.figure is figure, "fed, not made anew"
     assert path_verdict(view.study).headline in view.sentence.object

@@ -12,6 +12,7 @@ from alrviz.errors import AlrvizError, TableError
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.race.recorded import read_recorded, record
 from alrviz.views.core.trace_reader import MIN_ITERATIONS_PER_TICK
+from alrviz.views.race.player_status import status_html
 from alrviz.views.race.race_view import RaceView
 from tests.races import ByHand, searching
 from tests.views.raced import drawn, finished, pressed, pump, view_of
@@ -92,7 +93,7 @@ def test_stop_leaves_what_is_on_the_screen_and_nothing_comes_after():
     view.press_stop()
     assert race.calls[-1] == "stop"
     assert "Stopped by you" in view.sentence.object
-    assert view.player.status_html == "stopped"
+    assert status_html(view.player) == "stopped"
     race.take(5)
     pump(view, 5)
     assert len(drawn(view)) == before
@@ -108,7 +109,7 @@ def test_stop_of_a_race_that_has_ended_but_is_still_shown_ends_it_there_and_offe
     assert before < 100
     view.press_stop()
     assert len(drawn(view)) == before
-    assert view.player.status_html == "stopped"
+    assert status_html(view.player) == "stopped"
     assert view.sentence.object.startswith("<p class='sentence'>Stopped by you after")
     assert view.transport.stop.disabled
     assert (view.transport.slider.value, view.transport.slider.end) == (before - 1, before - 1)

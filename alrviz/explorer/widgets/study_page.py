@@ -116,7 +116,7 @@ class StudyLayout:
     def __init__(self, page: "StudyPage"):
         view = page.study_view
         self.time, self.note, self.cost_table = html(), html(), html((8, 0, 0, 0))
-        self.time.param.update(sizing_mode=None, align="center", margin=(0, 4))
+        self.time.param.update(sizing_mode=None, align="center", margin=(0, 0, 0, 8))
         self.note.visible = False
         self.dialog = script_dialog()
         python = text_button("Python", "code", PYTHON, lambda: self.dialog.show(page.script()))
@@ -126,7 +126,11 @@ class StudyLayout:
         )  # fmt: skip
         bar = view.bar.panel  # too narrow for both
         bar.insert(2, self.open_button) if page.offers_race else bar.append(page.runner.keep)
-        trailing = pn.Row(self.time, python, margin=0, styles={"margin-left": "auto"})
+        # Beside Run, as the menus fill their row; a page with recipe chips has more room beside these.
+        self._beside_run = page.chooser is None
+        if self._beside_run:
+            bar.append(self.time)
+        trailing = pn.Row(*([] if self._beside_run else [self.time]), python, margin=0, styles={"margin-left": "auto"})
         row_params: dict[str, object] = {
             "align_items": "center", "margin": (0, 0, 8, 0), "sizing_mode": "stretch_width", "gap": "4px 8px",
         }  # fmt: skip
@@ -153,8 +157,9 @@ class StudyLayout:
 
     def show_costs(self, time_html: str, table_html: str, timed: bool) -> None:
         """Show the cost of the study. timed: whether the progress bar shows the remaining time."""
-        # A hidden line still takes its space: if the row wrapped differently, the picture would move.
-        say(self.time, f"<span style='visibility:hidden'>{time_html}</span>" if timed else time_html)
+        # Above the picture a hidden line still takes its space: if the row wrapped differently, the picture would move.
+        hidden_html = "" if self._beside_run else f"<span style='visibility:hidden'>{time_html}</span>"
+        say(self.time, hidden_html if timed else time_html)
         say(self.cost_table, table_html)
 
     def show_remarks(self, remarks: list[str]) -> None:

@@ -165,39 +165,43 @@ class StudyRunner:
 
         A study of other settings that is under way stays in the picture.
         """
-        self.costs, view, session = costs, self.view, self._session
-        shown_study = view.study
+        self.costs, shown_study = costs, self.view.study
         is_running = shown_study is not None and shown_study.phase in ("running", "queued")
-        if costs.study is None:
-            if not is_running:
-                view.watch(None)
-                reasons = "; ".join(costs.refusals) or "nothing is chosen"
-                view.tell_verdict(Verdict("Nothing to run with these settings.", f"{reasons.rstrip('.')}."))
-            self._show_state()
-        else:
-            study = session.runs.find_study(costs.study) or costs.study  # the one of this process, if there is one
-            session.wake()  # it may be running
-            if session.runs.asking and not is_running and study.phase != "waiting":
-                view.watch(None)
-                view.tell(ASKING)
-            elif not is_running or _is_same_study(study, shown_study):
-                view.outdated = False
-                view.watch(study)
-                if study.entry is not None:
-                    self.keep.value = study.entry.keep
-            self._show_state()
-            if session.runs.asking:  # Run is free when the question is answered
-                view.cancel_press()
-            elif view.is_waiting:
-                view.repeat_press()
-            elif (
-                self._autorun_seconds is not None
-                and view.study.phase == "waiting"
-                and costs.cost.seconds <= self._autorun_seconds
-            ):
-                view.press_run()
+        if costs.study is not None:
+            # The study of this process, if there is one.
+            self._show_study(self._session.runs.find_study(costs.study) or costs.study, is_running)
+        elif not is_running:
+            self.view.watch(None)
+            reasons = "; ".join(costs.refusals) or "nothing is chosen"
+            self.view.tell_verdict(Verdict("Nothing to run with these settings.", f"{reasons.rstrip('.')}."))
+        self._show_state()
+        if costs.study is not None:
+            self._press_waiting(costs.cost.seconds)
         self._autorun_seconds = None
         self._on_change()
+
+    def _show_study(self, study: Study, is_running: bool) -> None:
+        """Show a study, unless another one is under way (is_running) or a question has to be answered first."""
+        view, session = self.view, self._session
+        session.wake()  # the study may be running
+        if session.runs.asking and not is_running and study.phase != "waiting":
+            view.watch(None)
+            view.tell(ASKING)
+        elif not is_running or _is_same_study(study, view.study):
+            view.outdated = False
+            view.watch(study)
+            if study.entry is not None:
+                self.keep.value = study.entry.keep
+
+    def _press_waiting(self, seconds: float) -> None:
+        """Repeat a waiting press of Run, or run a study that is cheap enough; seconds: its cost."""
+        view = self.view
+        if self._session.runs.asking:  # Run is free when the question is answered
+            view.cancel_press()
+        elif view.is_waiting:
+            view.repeat_press()
+        elif self._autorun_seconds is not None and view.study.phase == "waiting" and seconds <= self._autorun_seconds:
+            view.press_run()
 
     def show_again(self) -> None:
         """Show the study after a lesson's question, which hid it, has been answered."""

@@ -105,7 +105,7 @@ def _cuts_words(slug: str) -> str:
 def split_menu(session: Session) -> pmui.Select:
     """Return the menu of splits; a choice splits the session's table."""
     menu = pmui.Select(
-        label="Split rows", options={}, width=176, size="small", margin=(0, 8, 0, 0), description=_SPLIT_HELP
+        label="Split rows", options={}, width=144, size="small", margin=(0, 8, 0, 0), description=_SPLIT_HELP
     )
 
     def on_choice(event: Event) -> None:
@@ -113,7 +113,7 @@ def split_menu(session: Session) -> pmui.Select:
             menu.tags = [_table_key(session.table.dataset)]  # from now on all splits of this table are shown
             show_split(menu, session)
         elif event.new is not None and event.new != session.table.source.split and session.table.dataset is not None:
-            session.table.set_split(event.new)
+            session.table.changes.set_split(event.new)
 
     menu.param.watch(on_choice, "value")
     return menu

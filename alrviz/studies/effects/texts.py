@@ -3,12 +3,13 @@
 import pandas as pd
 from scipy.stats import norm
 
-from alrviz.errors import join_words
+from alrviz.errors import capitalize, join_words
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.studies.statistics.verdict import Verdict, first_headline
 
 SIGNIFICANCE_LEVEL = 0.05  # significance level of all tests of a table together
+_TUPLE_SUBJECTS = {1: "A column", 2: "A column or pair", 3: "A column, pair or triple"}  # by the highest order
 
 
 def effects_verdict(orders: pd.DataFrame, importance: pd.DataFrame, row_text: str) -> Verdict:
@@ -34,8 +35,9 @@ def effects_verdict(orders: pd.DataFrame, importance: pd.DataFrame, row_text: st
             f"{counts_text} {verb}, most {name}.", f"{counts_text} {verb}.", f"{len(helpful):,} effects {verb}."
         )
         best = helpful.loc[name]
+        subject_text = _TUPLE_SUBJECTS.get(int(orders.index.max()), "A tuple")
         details = [
-            f"A tuple matters if it lowers {row_text} log loss beyond chance; {name} does most, by "
+            f"{subject_text} matters if it lowers {row_text} log loss beyond chance; {name} does most, by "
             f"{loss_text(best['loss'])} ± {loss_text(best['loss_error'])} nats (standard error)."
         ]
         highest_order = int(helpful["order"].max())
@@ -50,11 +52,9 @@ def effects_verdict(orders: pd.DataFrame, importance: pd.DataFrame, row_text: st
             if not (helpful["order"] == size).any()
         ]
     if len(orders) > 1:
-        share_texts = [
-            f"{'columns alone' if size == 1 else tuples_text(int(size))} {100 * row.share:.0f} %"
-            for size, row in orders.iterrows()
-        ]
-        details.append(f"Of the differences between rows' scores: {', '.join(share_texts)}.")
+        first, *others = [(tuples_text(int(size)), f"{100 * row.share:.0f} %") for size, row in orders.iterrows()]
+        other_texts = "".join(f", {noun} {share}" for noun, share in others)
+        details.append(f"{capitalize(first[0])} explain {first[1]} of how rows' scores differ{other_texts}.")
     return Verdict(headline, " ".join(details))
 
 

@@ -141,7 +141,7 @@ def _headline(verdict: AlphaPathVerdict, measure: str, n_test_rows: int) -> str:
     alpha, value = f"alpha {alpha_text(verdict.alpha)}", loss_text(verdict.value)
     first, last = loss_text(verdict.first), loss_text(verdict.last)
     if verdict.place == BETWEEN:
-        return f"{alpha} has the lowest test {measure}, {value}; both ends are worse."
+        return f"{alpha} has the lowest test {measure}, {value}; stronger and weaker penalties are worse."
     if verdict.place == UNCLEAR:
         return f"{n_test_rows:,} test rows are too few to tell which alpha is best."
     if verdict.place == FLAT:

@@ -65,7 +65,7 @@ class TupleStudy(Study):
         if racer == best_racer:
             headline = f"{subject_text} have the lowest test log loss, {loss}."
         elif model.kept < 1.0 and len(full_model):  # within the standard error of the lowest, hence of all
-            headline = f"{subject_text} do as well as all of them."
+            headline = f"With {text}, no clear loss against all."
         else:
             headline = f"{subject_text} are enough: test log loss {loss}, lowest {lowest_loss}."
         detail = f"n = {model.order:.0f}: test log loss {loss} ± {loss_text(model.se)} (standard error)"

@@ -165,8 +165,8 @@ def ranks(study: Study, measure: str = "log_loss", summary: "pd.DataFrame | None
     import pandas as pd
 
     means = table(study, measure, summary, complete_only=True)
-    first_means = means[study.names[0]]
-    ratios = [geometric_mean_ratio(means[name], first_means) for name in study.names]
+    complete_means = means.dropna()  # else ratios in one line would be over different data sets
+    ratios = [geometric_mean_ratio(complete_means[name], complete_means[study.names[0]]) for name in study.names]
     return pd.DataFrame({"name": study.names, "rank": mean_ranks(means), "ratio": ratios})
 
 

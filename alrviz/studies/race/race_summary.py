@@ -87,7 +87,7 @@ def _close_race(first: RacerSummary, second: RacerSummary, detail: str) -> Verdi
         since_text = f"; within 0.1 %: {first.name} since iteration {iterations_to_goal[0]:.0f}, " + (
             f"{second.name} since {iterations_to_goal[1]:.0f}"
         )
-    return Verdict(f"{first.name} is lower; {second.name} is within 0.1 %.", f"{detail}{since_text}.")
+    return Verdict(f"{first.name}'s loss is lower; {second.name}'s is within 0.1 %.", f"{detail}{since_text}.")
 
 
 def objective_text(racers: Sequence[RacerSummary], racer: RacerSummary) -> str:

@@ -296,13 +296,17 @@ def _faster_verdict(racers: Sequence[RacerSummary], goals: Milestones, rank: _Ra
     """Return the verdict that one racer is faster; rank: the ranking that decides."""
     first, last, unit, goal = rank.first, rank.last, goals.unit, rank.goal
     first_text, last_text = (_count_text(_count_to_goal(racer, goals, goal), unit) for racer in (first, last))
-    last_text = f"more than {last_text}" if rank.at_least else last_text
     first_unit = {"passes": "pass"}.get(unit, unit.removesuffix("s")) if first_text == "1" else unit
     factor_text = f"{'at least ' if rank.at_least else ''}{_factor_text(rank.factor)} times"
     if len(racers) <= MAX_DETAILED:
-        speed_text = f"{first.name} needs {first_text} {first_unit} where {last.name} needs {last_text}"
+        after_text = "not after" if rank.at_least else "after"
+        speed_text = (
+            f"{first.name} is {_short_goal_text(goals, goal)} after {first_text} {first_unit}, "
+            f"{last.name} {after_text} {last_text}"
+        )
         detail = _both_milestones(racers, goals, goal)
     else:
+        last_text = f"more than {last_text}" if rank.at_least else last_text
         speed_text = f"{first.name} is fastest: {first_text} {first_unit} ({last.name} {last_text})"
         goal_text = capitalize(goals.goal_texts[goal])
         detail = f"{goal_text}; {last.name}, the slowest, needs {factor_text} as many {unit}."
@@ -315,7 +319,7 @@ def _faster_verdict(racers: Sequence[RacerSummary], goals: Milestones, rank: _Ra
         ]
         detail += f" About as fast: {join_words(equally_fast_names)}." if equally_fast_names else ""
     is_worse, losses_text = _winner_heldout_words(racers, first)
-    worse_text = "; its test loss is worse" if is_worse else ""
+    worse_text = f"; {first.name}'s test loss is higher" if is_worse else ""
     headline = first_headline(
         f"{speed_text}{worse_text}.",
         f"{first.name} is {factor_text} faster{worse_text}.",

@@ -5,7 +5,7 @@ grid, with each cell's error as the sum of bias and variance.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ from alrviz.errors import plural
 from alrviz.pictures import bias_variance as pictures
 from alrviz.pictures.bias_variance import AXES, KINDS, LEGEND_WIDTH_PX, share_text, varying
 from alrviz.pictures.labels import legend_rows
-from alrviz.pictures.palette import family_colour
 from alrviz.studies.statistics.verdict import Verdict, first_headline
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
@@ -82,8 +81,9 @@ class BiasVarianceView(StudyView):
         super().refresh()
         fade(self.outdated, self._grid)
 
-    def _empty(self) -> None:
-        super()._empty()
+    def show_no_study(self) -> None:
+        """Hide the pictures and the grid."""
+        super().show_no_study()
         self._grid.visible = False
 
     def _draw(self, study: "Study") -> None:
@@ -99,7 +99,8 @@ class BiasVarianceView(StudyView):
         )
         for quantity, picture in drawn_pictures.items():
             self.pictures[quantity].show(picture, subject=study)
-        say(self._grid, grid_html(summary, cell_progress(study), self.definition))
+        looks = pictures.line_looks(study.recipes, self.dark)
+        say(self._grid, grid_html(summary, cell_progress(study), self.definition, looks))
         self.tell_verdict(page_verdict(study, summary, self.definition))
 
     def _offer_axes(self, axes: list[str]) -> None:
@@ -150,10 +151,16 @@ def cell_progress(study: "Study") -> dict[tuple[int, float], CellProgress]:
     return progress_by_cell
 
 
-def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], CellProgress], kind: str) -> str:
+def grid_html(
+    table: pd.DataFrame,
+    cells: Mapping[tuple[int, float], CellProgress],
+    kind: str,
+    looks: Sequence[tuple[str, str]],
+) -> str:
     """Return the grid: a row per model, a column per training size, in each cell bias + variance = error.
 
-    table: the study's summary; cells: the progress by racer and training share; kind: of decomposition (KINDS).
+    table: the study's summary; cells: the progress by racer and training share; kind: of decomposition (KINDS); looks:
+    colour and marker of each racer (`line_looks`).
     """
     definition = KINDS[kind]
     train_shares = sorted(table["train_share"].unique())
@@ -163,19 +170,21 @@ def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], CellProgres
     for summary_row in table.to_dict("records"):  # only once, because drawing a large grid delays the Stop button
         rows_by_racer.setdefault(int(summary_row["racer"]), {})[summary_row["train_share"]] = summary_row
     for racer, row_by_share in sorted(rows_by_racer.items()):
-        row_cells = [_grid_cell(row_by_share[size], cells[racer, size], kind, max_value) for size in train_shares]
-        first_row = row_by_share[train_shares[0]]
-        dot_html = f"<span style='color:{family_colour(str(first_row['label']))}' aria-hidden='true'>●</span>"
-        body_rows.append([f"{dot_html} {safe(first_row['name'], 60)}", *row_cells])
-    sum_text = f"Bars below: {definition.bias_words} (solid) + {definition.variance_words} (light) = error"
-    note = f"<p class='quiet'>{sum_text}. Whiskers above: ± one standard error.</p>"
+        colour, sign = looks[racer]
+        row_cells = [
+            _grid_cell(row_by_share[size], cells[racer, size], kind, max_value, colour) for size in train_shares
+        ]
+        mark_html = f"<span style='color:{colour}' aria-hidden='true'>{sign}</span>"
+        body_rows.append([f"{mark_html} {safe(row_by_share[train_shares[0]]['name'], 60)}", *row_cells])
+    sum_text = f"{definition.bias_words} (solid) + {definition.variance_words} (light) = error"
+    note = f"<p class='quiet'>Bars in the table: {sum_text}. Whiskers in the plots: ± one standard error.</p>"
     return note + html_table(["model", *map(share_text, train_shares)], body_rows, "scroll grid")
 
 
-def _grid_cell(summary_row: Mapping[Any, Any], progress: CellProgress, kind: str, max_value: float) -> str:
+def _grid_cell(summary_row: Mapping[Any, Any], progress: CellProgress, kind: str, max_value: float, colour: str) -> str:
     """Return a cell of the grid as HTML: bias + variance = error, or the progress.
 
-    summary_row: its figures; kind: of decomposition (KINDS); max_value: of a full bar.
+    summary_row: its figures; kind: of decomposition (KINDS); max_value: of a full bar; colour: of the bar.
     """
     definition = KINDS[kind]
     bias, variance, error = summary_row[definition.bias], summary_row[definition.variance], summary_row["error"]
@@ -189,7 +198,7 @@ def _grid_cell(summary_row: Mapping[Any, Any], progress: CellProgress, kind: str
         error_text = "" if pd.isna(standard_error) else f" ± {standard_error:.3f}"
         plus_or_minus = "+" if variance >= 0 else "&minus;"
         figures_html = f"{bias:.3f} {plus_or_minus} {abs(variance):.3f} = <b>{error:.3f}</b>{error_text}"
-        bar_html = _bar_html(bias, error, max_value, family_colour(str(summary_row["label"])))
+        bar_html = _bar_html(bias, error, max_value, colour)
     n_missing = progress.total - progress.n_done
     progress_notes = [f"{progress.n_done} of {progress.total} fits"] if n_missing or pd.isna(error) else []
     if progress.failed:

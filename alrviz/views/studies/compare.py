@@ -68,8 +68,8 @@ class CompareView(StudyView):
         small_params: dict[str, Any] = {"size": "small", "margin": (0, 8, 6, 0)}
         options = {measure_text: name for name, measure_text in WORDS.items()}
         self._measures = pmui.Select(label="Measure", options=options, value=self.measure, width=200, **small_params)
-        self._x_menu = pmui.Select(label="Across", options={}, width=192, **small_params)
-        self._y_menu = pmui.Select(label="Up", options={}, width=192, **small_params)
+        self._x_menu = pmui.Select(label="Horizontal axis", options={}, width=192, **small_params)
+        self._y_menu = pmui.Select(label="Vertical axis", options={}, width=192, **small_params)
         self._offering = Updating()
         self._measures.link(self, value="measure", bidirectional=True)
         for menu in (self._x_menu, self._y_menu):
@@ -195,8 +195,10 @@ def means_html(study: "Study", summary_rows: pd.DataFrame, measure: str, dark: b
     body_rows = []
     for name, data_rows in summary_rows.groupby("data", sort=False):
         results = data_rows.sort_values("racer").to_dict("records")
+        has_failures = any((str(name), int(row["racer"])) in failures for row in results)
         complete_results = [row for row in results if row["fits"] == n_fits and not pd.isna(row[measure])]
-        lowest = min((row[measure] for row in complete_results), default=None)
+        is_decided = has_failures or len(complete_results) == len(results)  # not while a lower mean may still come
+        lowest = min((row[measure] for row in complete_results), default=None) if is_decided else None
         cells = [
             _mean_cell(row, measure, n_fits, lowest, failures.get((str(name), int(row["racer"])))) for row in results
         ]
@@ -320,24 +322,27 @@ def page_verdict(study: "Study", summary_rows: pd.DataFrame, measure: str) -> Ve
         work_text = f"{plural(len(study.recipes), 'model')} on {plural(sets, 'data set')}"
         return Verdict(f"Press Run: {work_text}, {n_fits} fits each, on the same folds.")
     rank_table = ranks(study, measure, summary_rows)
-    n_complete = int((summary_rows["fits"] == n_fits).groupby(summary_rows["data"]).all().sum())
+    is_complete = (summary_rows["fits"] == n_fits).groupby(summary_rows["data"], sort=False).all()
+    complete_sets = list(is_complete.index[is_complete])
+    n_complete = len(complete_sets)
     if n_complete and rank_table["rank"].isna().all():
         return Verdict(f"One round tells no {WORDS[measure]}: choose two or more.")
     if not n_complete:
         has_failures = any(result.failed for _, result in study.results())
         return Verdict(f"No data set is complete{'; some fits have failed.' if has_failures else ' yet.'}")
-    verdict = _best_model(study, summary_rows, measure, rank_table, n_complete)
-    progress_text = "" if n_complete == sets else f"So far, over {n_complete} of {sets} data sets. "
+    verdict = _best_model(study, summary_rows, measure, rank_table, complete_sets)
+    verb = "is" if n_complete == 1 else "are"
+    progress_text = "" if n_complete == sets else f"{n_complete} of {plural(sets, 'data set')} {verb} complete. "
     return Verdict(verdict.headline, f"{progress_text}{verdict.detail}".strip())
 
 
 def _best_model(
-    study: "Study", lines: pd.DataFrame, measure: str, rank_table: pd.DataFrame, n_complete: int
+    study: "Study", lines: pd.DataFrame, measure: str, rank_table: pd.DataFrame, complete_sets: Sequence[str]
 ) -> Verdict:
     """Return which model has the best mean rank, and whether its lead over the second is significant.
 
-    lines: the study's summary; measure: that is ranked; rank_table: the mean ranks; n_complete: number of data sets
-    ranked.
+    lines: the study's summary; measure: that is ranked; rank_table: the mean ranks; complete_sets: names of the data
+    sets ranked.
     """
     ranked_models = rank_table.sort_values("rank", kind="stable")
     winner, words = ranked_models.iloc[0], WORDS[measure]
@@ -345,12 +350,12 @@ def _best_model(
     if len(ranked_models) < 2:
         return Verdict("There is one model alone: add a second one to compare.")
     second = ranked_models.iloc[1]["name"]
-    if n_complete == 1:
-        only_row = lines[(lines["fits"] == fits_each(study)) & (lines["name"] == name)].iloc[0]
+    if len(complete_sets) == 1:
+        only_row = lines[(lines["data"] == complete_sets[0]) & (lines["name"] == name)].iloc[0]
         value = unescape(value_text(only_row[measure], measure))
         return Verdict(
             first_headline(f"Lowest {words} on {only_row['data']}: {name}, {value}.", f"Lowest {words}: {value}."),
-            "Only several data sets can tell whether that is chance.",
+            "One data set alone cannot tell whether that is chance.",
         )
     compared = pairs(study, measure, summary=lines)
     pair = next(row for row in compared.itertuples() if {row.a, row.b} == {name, second})

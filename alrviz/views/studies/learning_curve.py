@@ -20,7 +20,7 @@ from alrviz.studies.core.export import study_csv
 from alrviz.studies.protocols.alpha_path_verdict import WORDS
 from alrviz.studies.protocols.learning_curve import leaking_racers
 from alrviz.studies.statistics.crossing import Crossing, crossings
-from alrviz.studies.statistics.verdict import MAX_HEADLINE_WORDS, Verdict
+from alrviz.studies.statistics.verdict import MAX_HEADLINE_WORDS, Verdict, count_words
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, choice, html, say, stack
@@ -140,7 +140,7 @@ def page_verdict(study: "Study", crossed: Sequence[Crossing]) -> Verdict:
     details = [] if study.phase == "done" else ["So far."]
     if crossed:
         sentences = [f"{crossing_text(crossing, rows)}." for crossing in crossed]
-        is_short = len(sentences[0].split()) <= MAX_HEADLINE_WORDS
+        is_short = count_words(sentences[0]) <= MAX_HEADLINE_WORDS
         headline = sentences[0] if is_short else f"{crossing_text(replace(crossed[0], slight=False), rows)}."
         details += sentences[is_short:]
         if leaking_racers(study):  # only alr leaks, and orders are compared within a family

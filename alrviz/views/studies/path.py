@@ -14,6 +14,7 @@ import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 import param
+from param.parameterized import Event
 
 from alrviz.errors import plural
 from alrviz.fitting.families.shared_params import center_name
@@ -143,8 +144,9 @@ class PathView(StudyView):
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
-    def _empty(self) -> None:
-        super()._empty()
+    def show_no_study(self) -> None:
+        """Hide the pictures and forget the paths."""
+        super().show_no_study()
         self.readings = []
         self.follower.forget()
 
@@ -304,7 +306,7 @@ def lines_of_study(study: "Study") -> tuple[list[Named], list[Named]]:
         is_searched = recipe.solver != "none"
         model_text = f"{recipe.family}, no penalty" if is_searched else generative_name(recipe)
         order_text = f" n={recipe.params['order']}" if len(orders) > 1 else ""
-        short_text = f"{recipe.family} \N{GREEK SMALL LETTER ALPHA}=0{order_text}" if is_searched else ""
+        short_text = f"{recipe.family} alpha 0{order_text}" if is_searched else ""
         references.append(Named(model_text + order_text, recipe.label, recipe_index, short_text))
     return paths, references
 
@@ -346,7 +348,7 @@ class AlphaSlider:
         """Show an alpha in the label."""
         change(self.panel, label=f"alpha = {alpha_text(alpha)}")
 
-    def _slider_moved(self, event: Any) -> None:
+    def _slider_moved(self, event: Event) -> None:
         if not self._placing and event.new is not None:
             self._on_move(float(event.new))
 
@@ -378,17 +380,19 @@ def verdict_so_far(study: "Study", verdict: Verdict | None) -> Verdict:
     paths, frame = paths_of(study), study.frame()
     if study.phase == "waiting" and not study.progress.n_done:
         centers = {center_name(recipe.params["center"]) for recipe in paths}
-        toward_text = f" toward {centers.pop()}" if len(centers) == 1 else ""
+        center = centers.pop() if len(centers) == 1 else ""
+        start_text = "naive Bayes (AnJE)" if center == "AnJE" else center
+        left_text = "a generative model, which only counts" if center == "AnJE" else f"all weights are {center}"
         return Verdict(
-            f"Press Run: fits from a strong to a weak pull{toward_text}.",
-            f"All fits use the same split of {study.dataset.n_rows:,} rows. The generative model and the fit without a "
-            "penalty are drawn for comparison.",
+            f"Press Run: fits from a strong to a weak pull{f' toward {start_text}' if center else ''}.",
+            f"{f'Left end: {left_text}. ' if center else ''}Right end: logistic regression without a penalty. "
+            f"All fits use the same split of {study.dataset.n_rows:,} rows.",
         )
     if verdict is None:
-        return Verdict("No path is complete yet.")
+        return Verdict("No curve is complete yet.")
     n_complete = 0 if "away_50" not in frame else frame[frame.away_50.notna()].racer.nunique()
     if n_complete < len(paths):
-        return replace(verdict, detail=f"After {n_complete} of {len(paths)} paths. {verdict.detail}")
+        return replace(verdict, detail=f"After {n_complete} of {plural(len(paths), 'curve')}. {verdict.detail}")
     return verdict
 
 

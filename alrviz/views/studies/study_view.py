@@ -93,7 +93,7 @@ def progress_words(study: "Study") -> str:
     fits and the server's message.
     """
     progress, phase = study.progress, study.phase
-    unit = "parts" if study.kind == "path" else "fits"  # a path is one task of many fits
+    unit = "curves" if study.kind == "path" else "fits"  # a path is one task of many fits
     texts = [f"{progress.n_done:,} of {progress.total:,} {unit}"]
     if phase == "running":
         texts.append(
@@ -121,7 +121,8 @@ def folds_verdict(study: "Study", verdict: Verdict, lines: Any) -> Verdict:
         return verdict
     n_folds, n_complete = len({task.split for task in study.tasks}), int(lines.folds.iloc[0]) if len(lines) else 0
     if n_complete < 2:
-        return Verdict(f"{n_complete} of {n_folds} folds are complete; a verdict needs two.")
+        verb = "is" if n_complete == 1 else "are"
+        return Verdict(f"{n_complete} of {n_folds} folds {verb} complete; a verdict needs two.")
     return Verdict(verdict.headline, f"So far, after {n_complete} of {n_folds} folds. {verdict.detail}")
 
 
@@ -198,7 +199,7 @@ class StudyView(NotebookViewer):
         """
         raise NotImplementedError
 
-    def _empty(self) -> None:
+    def show_no_study(self) -> None:
         """Show the state without a study."""
         self.body.visible = False
         self.tell_none()
@@ -319,7 +320,7 @@ class StudyView(NotebookViewer):
                 self.drawn_state = state
                 self.lines = None if study is None else study.summary()
                 if study is None:
-                    self._empty()
+                    self.show_no_study()
                 else:
                     self.body.visible = True
                     self._draw(study)

@@ -27,7 +27,7 @@ FOLD_NAMES = {f"{rounds} rounds of {folds}": slug for slug, (rounds, folds) in F
 SIZES = ("100", "50-100", "25-50-100", "10-30-100", "5-10-25-50-100")
 _MAX_SIZES = 6
 _SEPARATE_ALPHAS = "-"  # menus cannot show None
-_ALPHAS = {"own default": _SEPARATE_ALPHAS, "by inner folds": "cv", "automatic": "auto"}
+_ALPHAS = {"default": _SEPARATE_ALPHAS, "by inner folds": "cv", "automatic": "auto"}
 _FOLDS_HELP = "Repeated cross-validation: the number of rounds, each with the rows in another order, and of folds"
 
 
@@ -92,7 +92,7 @@ def _read_sizes(text: str) -> str:
 
 def _sizes_text(slug: str) -> str:
     sizes = slug.split("-")
-    sizes_text = ", ".join(sizes) if len(sizes) < 4 else f"{sizes[0]} … {sizes[-1]}"
+    sizes_text = ", ".join(sizes) if len(sizes) < 4 else f"{sizes[0]} to {sizes[-1]}"
     return "100 %" if slug == "100" else f"{sizes_text} %"
 
 
@@ -115,7 +115,7 @@ class GridSpec(StudySpec):
             ),
             lambda spec: spec.shares_alpha, explain("alpha"),
         ),
-        "folds": Menu("Folds", 152, FOLD_NAMES, description=_FOLDS_HELP),
+        "folds": Menu("Cross-validation", 152, FOLD_NAMES, description=_FOLDS_HELP),
         "sizes": Menu(
             "Training rows used", 156,
             lambda spec: {_sizes_text(slug): slug for slug in dict.fromkeys((*SIZES, spec.sizes))},
@@ -186,5 +186,5 @@ class BiasPage(StudyTabs):
     """The page with its two tabs."""
 
     title, icon, group, slug = "Bias and variance", "balance", "Evaluate", "bias"
-    tabs: ClassVar[Mapping[str, str]] = {"Grid": GridTab.slug, "Learning curve": CurveTab.slug}
+    tabs: ClassVar[Mapping[str, str]] = {"By model": GridTab.slug, "Learning curve": CurveTab.slug}
     parts = (GridTab, CurveTab)

@@ -29,7 +29,7 @@ from alrviz.views.race.fit_player import FitPlayer
 
 SETTINGS = "Settings: everything else about this model"
 PYTHON = "Python: copy a script that computes this map"
-BEST = "best possible"  # the classifier that knows the true probabilities of a demo set
+BEST = "true densities"  # the classifier that knows the true probabilities of a demo set
 
 
 def truth_of(session: Session, dataset: Dataset) -> Callable[[pd.DataFrame], np.ndarray] | None:
@@ -239,8 +239,8 @@ class MapTab(Tab):
     def settings(self) -> RecipeSettings:
         """The settings of the model in the drawer; built on first use."""
         return RecipeSettings(
-            lambda _, recipe: self._set_recipe(recipe), lambda _: None,
-            lambda changes: self._set_recipe(self.recipe.replace(**changes)),
+            lambda _, recipe: self.set_recipe(recipe), lambda _: None,
+            lambda changes: self.set_recipe(self.recipe.replace(**changes)),
             choosable=Choosable(self._families, is_single=True),
         )  # fmt: skip
 
@@ -251,7 +251,8 @@ class MapTab(Tab):
         self._place(self.settings.panel)
         self.session.open_drawer(True)
 
-    def _set_recipe(self, recipe: Recipe) -> None:
+    def set_recipe(self, recipe: Recipe) -> None:
+        """Fit this recipe from now on."""
         self.recipe = recipe
         self.set_model()
         self.show_settings()

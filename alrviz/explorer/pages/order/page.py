@@ -70,7 +70,7 @@ class OrderSpec(StudySpec):
         ),
         "folds": Menu("Cross-validation", 144, FOLD_NAMES),
         "alpha": recipe_menu("alpha", 144, _alphas, "alpha"),
-        "center": recipe_menu("center", 136),
+        "center": recipe_menu("center", 104),
         "references": Menu("Compare with", 264, REFERENCES, folded=True),
     }
     print_code = """for row in study.rows():
