@@ -69,7 +69,7 @@ def orders(
         "losses": Picture(
             draw=partial(_losses, is_log=is_log, **draw_params), key=key,
             x=(low_order - _MARGIN_ORDERS, high_order + _MARGIN_ORDERS), y=losses_range,
-            labels=("n = 0: class shares; ring: recommended", f"test {LOSSES['log_loss']}{', log scale' * is_log}"),
+            labels=("n = 0: class shares; ring: verdict", f"test {LOSSES['log_loss']}{', log scale' * is_log}"),
             axes={"y_axis_type": "log"} if is_log else {}, parts=_log_ticks(*losses_range) if is_log else {},
             data={
                 "folds": fold_lines, "means": means | _label_positions(np.log(y) if is_log else y),

@@ -221,10 +221,12 @@ def timed(racers, took, expected, at=None):
 
 
 def test_time_left_follows_from_what_was_measured_against_its_estimate():
-    expected = {0: 1.0, 1: 2.0, 2: 20.0}
+    expected = {("", 0): 1.0, ("", 1): 2.0, ("", 2): 20.0}
     assert timed([-1, 0, 1, 2], [0.001], expected).seconds_left is None  # the class prior tells nothing
-    left = timed([-1, 0, 1, 2] * 2, [0.001, 5.0, 10.0], expected).seconds_left  # five times the estimate
-    assert left == pytest.approx(100 + 5 + 10 + 100, rel=1e-3)
+    left = timed([-1, 0, 1, 2] * 2, [0.001, 5.0, 10.0], expected).seconds_left  # 16 s for 4 s, one of them assumed
+    assert left == pytest.approx(80 + 5 + 10 + 80, rel=1e-3)
+    left = timed([0, 1, 2], [0.01], expected).seconds_left  # the first fit alone does not make the others short
+    assert left > 10
     left = timed(
         [-1, 0, 1, 2] * 2, [0.001, 5.0, 10.0, 30.0], expected
     ).seconds_left  # what was measured needs no estimate

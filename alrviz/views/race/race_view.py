@@ -133,7 +133,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         self._axes = choice(self, "axis", list(AXES), "x-axis", margin=(0, 12, 0, 0))
         self._spans = pmui.Select(
             label="Shown", options={words: span for span, (words, _) in SPANS.items()}, value=self.span, size="small",
-            width=144, margin=(0, 12, 0, 0),
+            width=176, margin=(0, 12, 0, 0),
         )  # fmt: skip
         self._spans.link(self, value="span", bidirectional=True)
         self.head = pn.Row(

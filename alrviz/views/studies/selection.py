@@ -411,12 +411,12 @@ def search_verdict(search: Search) -> Verdict:
         return _progress_verdict(search)
     noun, n_all, last_level = tuples_text(search.order), search.total(search.order), search.levels[-1]
     n_kept, n_scored = len(last_level.kept_indices), len(last_level.tuples)
-    scored_text = noun if n_scored == n_all else f"scored {noun}"
-    kept_text = f"{n_kept:,} of {n_scored:,} {scored_text} {'is' if n_kept == 1 else 'are'} kept"
+    kept_nouns = [noun] if n_scored == n_all else [f"scored {noun}", noun]  # the second for a headline without room
+    kept_texts = [f"{n_kept:,} of {n_scored:,} {text} {'is' if n_kept == 1 else 'are'} kept" for text in kept_nouns]
     detail = "Full dots are kept, rings discarded"
     detail += "." if n_scored == n_all else f", crosses not scored ({n_all - n_scored:,} of {n_all:,})."
     if search.is_significant is None or search.gains is None:
-        return Verdict(f"{kept_text}.", detail)
+        return Verdict(f"{kept_texts[0]}.", detail)
     informative = np.flatnonzero(search.is_significant)
     missed = np.setdiff1d(informative, search.numbers(last_level.tuples[last_level.kept_indices]))
     if len(missed):
@@ -425,7 +425,9 @@ def search_verdict(search: Search) -> Verdict:
         reason = "was discarded" if was_scored else "was never scored, since none of its parts was kept"
         detail = f"{search.name(search.all_tuples()[best_missed])} {reason}. {detail}"
     meaning = _INFORMATIVE[min(search.order, 3)][2]
-    return Verdict(_informative_headline(search, kept_text, informative, len(missed)), f"{meaning} {detail}")
+    endings = _informative_endings(search, informative, len(missed))
+    headline = first_headline(*(f"{kept_text}{ending}." for ending in endings for kept_text in kept_texts))
+    return Verdict(headline, f"{meaning} {detail}")
 
 
 def _progress_verdict(search: Search) -> Verdict:
@@ -439,21 +441,21 @@ def _progress_verdict(search: Search) -> Verdict:
     return Verdict(f"{activity_text} {search.total(n_columns):,} {tuples_text(n_columns)} …")
 
 
-def _informative_headline(search: Search, kept_text: str, informative: NDArray[np.intp], n_missed: int) -> str:
-    """Return how many of the informative tuples (their numbers) are kept or missed, after `kept_text`."""
+def _informative_endings(search: Search, informative: NDArray[np.intp], n_missed: int) -> list[str]:
+    """Return endings of the headline, on how many of the informative tuples (their numbers) are kept or missed."""
     verb_one, verb_many, _ = _INFORMATIVE[min(search.order, 3)]
     n_informative = len(informative)
     if not n_informative:
-        return f"{kept_text}; none {verb_one}."
+        return [f"; none {verb_one}"]
     if n_missed and n_informative == 1:
-        return f"{kept_text}; the only one that {verb_one} is lost."
+        return [f"; the only one that {verb_one} is lost"]
     if n_missed:
         lost_verb = "is" if n_missed == 1 else "are"
-        return f"{kept_text}; {n_missed:,} of {n_informative:,} that {verb_many} {lost_verb} lost."
+        return [f"; {n_missed:,} of {n_informative:,} that {verb_many} {lost_verb} lost"]
     if n_informative > 1:
-        return f"{kept_text}, with all {n_informative:,} that {verb_many}."
+        return [f", with all {n_informative:,} that {verb_many}"]
     name = search.name(search.all_tuples()[informative[0]])
-    return first_headline(f"{kept_text}; only {name} {verb_one}.", f"{kept_text}, with the only one that {verb_one}.")
+    return [f"; only {name} {verb_one}", f", with the only one that {verb_one}"]
 
 
 # What an informative tuple of 1, 2 or more columns does: "it ...", "they ...", and what that means.

@@ -27,7 +27,7 @@ FOLD_NAMES = {f"{rounds} rounds of {folds}": slug for slug, (rounds, folds) in F
 SIZES = ("100", "50-100", "25-50-100", "10-30-100", "5-10-25-50-100")
 _MAX_SIZES = 6
 _SEPARATE_ALPHAS = "-"  # menus cannot show None
-_ALPHAS = {"model's default": _SEPARATE_ALPHAS, "by inner folds": "cv", "automatic": "auto"}
+_ALPHAS = {"default": _SEPARATE_ALPHAS, "by inner folds": "cv", "automatic": "auto"}
 _FOLDS_HELP = "Repeated cross-validation: the number of rounds, each with the rows in another order, and of folds"
 
 
