@@ -98,7 +98,7 @@ class AlphaFold:
         self.w = self.w if w is None else w
 
     def nearest_weights(self, alpha: Floats) -> Floats:
-        """Return the final weights of the fit at the nearest alphas; w before the first."""
+        """Return the final weights (M,) of the fit nearest to these alphas (G,); w before the first."""
         nearest_alpha = min(self.final_weights, key=lambda end: float(np.sum(np.log(end / alpha) ** 2)), default=None)
         return self.w if nearest_alpha is None else self.final_weights[nearest_alpha]
 
