@@ -133,6 +133,36 @@ def test_degrees_of_freedom_are_cells_less_the_rank_of_their_slices(levels, rows
         assert whole[0] == pytest.approx(2 * np.prod(np.array(levels) - 1))
 
 
+@pytest.mark.parametrize("max_p", [1e-3, 0.1, 0.5])
+@pytest.mark.parametrize(("n", "levels", "classes", "order"), [(150, [4, 3, 3, 5], 3, 2), (400, [5, 4, 3, 3], 2, 3)])
+def test_p_of_interest_needs_no_other_ranks(monkeypatch, n, levels, classes, order, max_p):
+    ranks, margin_rank = [0], kernels.margin_rank
+
+    def counted(*args):
+        ranks[0] += 1
+        return margin_rank(*args)
+
+    monkeypatch.setattr("alrviz.fitting.tuple_tests.kernels.margin_rank", counted)
+    n_small, n_ranks = 0, np.zeros(2, int)
+    for seed in range(10):
+        encoded = table(seed, n, levels, classes, strength=seed % 3, order=order)
+        shares = np.log(np.bincount(encoded.y, minlength=classes) / n)
+        scores = shares + 0.3 * np.random.default_rng(seed).normal(size=(n, classes))
+        tuples = list(combinations(range(4), order))
+        whole, n_ranks[0] = score_tests(scores, encoded, tuples), n_ranks[0] + ranks[0]
+        ranks[0] = 0
+        bounded, n_ranks[1] = score_tests(scores, encoded, tuples, max_p=max_p), n_ranks[1] + ranks[0]
+        ranks[0] = 0
+        small = whole["p"] < max_p
+        n_small += small.sum()
+        assert ((bounded["p"] < max_p) == small).all()
+        np.testing.assert_allclose(bounded["p"][small], whole["p"][small], rtol=1e-9)
+        assert (bounded["chi2"] == whole["chi2"]).all()
+        assert (bounded["df"] <= whole["df"] + 1e-12).all()
+    assert 0 < n_small < 10 * len(tuples)
+    assert n_ranks[1] < n_ranks[0]
+
+
 def test_triples_of_which_few_cells_are_filled_are_not_silenced():
     found = [_tested(table(seed, 3000, [9, 8, 7], 2), order=3, alpha=0.05) for seed in range(10)]
     ratio = np.concatenate([one["chi2"] / one["df"] for one in found])

@@ -84,7 +84,7 @@ print(study.verdict())
         """Return the first selective recipe, set to select tuples; the share comes from the view."""
         defaults = cls.default_recipes[0].params
         for recipe in recipes:
-            if recipe.family in SELECTIVE_FAMILIES:
+            if "keep" in recipe.params:
                 order = defaults["order"] if recipe.params["order"] == "auto" else recipe.params["order"]
                 return (recipe.replace(keep=defaults["keep"], unit=defaults["unit"], order=order),)
         return ()
