@@ -36,7 +36,7 @@ PART_NUMBERS = {"early": 0, "mid": 1, "late": 2, "spring": 0, "summer": 1, "autu
 # Answers of surveys with their numbers: "8 - Don't know", "1 = Yes", "98 Refused", "(2) Often", "Agree (4)".
 CODED_ANSWER = re.compile(
     r"^[(\[]?(?P<code>-?\d{1,4})[)\]]?(?: ?[-\u2013=:.)] ?| )(?P<label>[^\W\d].*)$"
-    r"|^(?P<text>[^\W\d].*?) ?[(\[](?P<number>-?\d{1,3})[)\]]$"
+    r"|^(?P<text>[^\W\d].*?) ?[(\[](?P<number>-?\d|10|[789][789])[)\]]$"
 )
 UNMARKED_CODE = re.compile(r"^-?\d+ [^\W\d]")
 NO_ANSWER = re.compile(

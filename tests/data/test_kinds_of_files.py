@@ -983,7 +983,8 @@ def test_numbered_answers_are_in_the_order_of_their_numbers(levels, order, no_an
 @pytest.mark.parametrize(
     "levels",
     [["2 rooms", "1 room", "3 rooms"], ["5 mg", "500 ug", "10 mg"], ["1 week", "2 days", "3 months"],
-     ["1 - North", "2 - North", "3 - East"], ["12 High St", "14 Low St", "3 Mill Ln"]],
+     ["1 - North", "2 - North", "3 - East"], ["12 High St", "14 Low St", "3 Mill Ln"],
+     ["Jones (34)", "Smith (27)", "Lee (51)"]],
 )  # fmt: skip
 def test_other_texts_that_begin_with_numbers_are_no_numbered_answers(levels):
     assert answer_codes(levels) is None
@@ -1080,6 +1081,12 @@ def test_ids_on_several_rows_are_offered_as_groups(name, label):
     dataset = read(f"{name},x,class\n{rows}", "class")
     assert {column.name: column.offered_role for column in dataset.columns}[name] == "group"
     assert noted(dataset, "kind 'group'", name)
+
+
+@pytest.mark.parametrize("name", ["employees", "sessions", "members", "resp", "accounts"])
+def test_counts_of_units_are_no_groups(name):
+    rows = "".join(f"{k % 40 + 3},{k * 7 % 90 / 4},{'ab'[k % 3 > 0]}\n" for k in range(160))
+    assert read(f"{name},x,class\n{rows}", "class").kinds[name] == "numeric"
 
 
 def test_levels_named_like_ids_are_no_groups():
