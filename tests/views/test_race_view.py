@@ -383,7 +383,7 @@ def test_what_is_no_race_is_refused_with_what_is_expected():
     with pytest.raises(AlrvizError, match=r"DataFrame cannot be shown as a race; expected what alrviz\.race"):
         RaceView(pd.DataFrame(), wake=lambda: None)
     with pytest.raises(AlrvizError, match="call its fit first"):
-        RaceView(alrviz.LRClassifier(), wake=lambda: None)
+        RaceView(alrviz.LRClassifier(alpha=0.3), wake=lambda: None)
 
 
 def test_a_fitted_model_shows_its_own_fit():

@@ -93,11 +93,25 @@ def alpha_entries(current: Any) -> dict[str, Any]:
 def with_family(recipe: Recipe, family: str, *names: str) -> Recipe:
     """Return a recipe of another family with the same seed and cuts, and the same values of these parameters.
 
-    Parameters that one of the families lacks are left out.
+    Parameters that one of the families lacks are left out; an alpha that is not kept is the family's fixed number.
     """
-    params = {name: recipe.params[name] for name in names if name in recipe.params and name in FAMILIES[family].params}
+    settings = FAMILIES[family].params
+    params = {name: recipe.params[name] for name in names if name in recipe.params and name in settings}
+    if "alpha" in settings:
+        params.setdefault("alpha", settings["alpha"].default_in_links)
     cuts = {"discretize": recipe.discretize, "n_bins": recipe.n_bins}
     return apply_cuts(Recipe(family, seed=recipe.seed, **params), cuts)
+
+
+def change_family(recipe: Recipe, family: str) -> Recipe:
+    """Return the recipe with another family; an alpha that is not kept is the family's fixed number.
+
+    A model of a race must not choose its alpha only because its family was changed.
+    """
+    result = recipe.replace(family=family)
+    if "alpha" in result.params and result.params["alpha"] != recipe.params.get("alpha"):
+        return result.replace(alpha=result.definition.params["alpha"].default_in_links)
+    return result
 
 
 def setting_names(families: Collection[str]) -> list[str]:
