@@ -18,13 +18,11 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 def free_memory() -> int:
     """Return the bytes that can be allocated without swapping, as far as the system tells."""
-    free = total_memory() // 2
     try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                free = int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, ValueError, StopIteration):
+        free = total_memory() // 2
     return max(min([free, *(limit - used_bytes for limit, used_bytes in _groups())]), 0)
 
 

@@ -23,6 +23,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parents[1]
@@ -38,6 +39,11 @@ BROWSER_ARGS = [
 ]
 READY = 120.0  # seconds until a server answers; panel's own import is most of it
 
+# Threads of BLAS and of gradient boosting wait for each other in loops, which take the processors from the processes
+# beside them: a fit of 0.3 s took 20 s. Both are read when numpy and scikit-learn are imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 # No deadline and no complaint about slow first examples: they compile kernels. In CI the examples are always the same.
 # Change what a property is about, and run its tests with `--hypothesis-profile=thorough`.
 settings.register_profile(
@@ -49,11 +55,17 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("alrviz"), max_examples=500, derandomize=False)
 settings.load_profile("alrviz")
+gc.disable()  # what is imported and collected stays: see pytest_collection_finish
 
 
 def pytest_xdist_auto_num_workers() -> int:
     """Return one process more than there are processors: many tests wait for a server, a thread or another process."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sort tests by module, as all processes have to run the same list."""
+    items.sort(key=lambda item: (not item.path.is_relative_to(ROOT / "tests"), item.path))
 
 
 # Modules of which every test has this marker. Where it is deselected they are not imported: JupyterLab alone takes
@@ -62,6 +74,17 @@ MARKED_MODULES = {
     "browser": Path(__file__).parent / "browser",
     "jupyterlab": Path(__file__).parent / "test_jupyterlab.py",
 }
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let each process begin to collect in another folder: a module that two import at once is compiled by both."""
+    worker = getattr(config, "workerinput", None)
+    if worker is not None and config.args == config.getini("testpaths"):
+        left_out = [path for marker, path in MARKED_MODULES.items() if f"not {marker}" in config.option.markexpr]
+        paths = sorted([*(ROOT / "tests").glob("[a-z]*/"), *(ROOT / "tests").glob("test_*.py")])
+        places = [str(path) for path in paths if path not in left_out]
+        start = len(places) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+        config.args = [*places[start:], *places[:start], *config.args[1:]]
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -73,10 +96,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Iterator[None]:
+    """Leave out modules without examples: to look for these in all docstrings took a second in every process."""
+    collectors = yield
+    has_examples = b">>>" in file_path.read_bytes()
+    return [collector for collector in collectors if has_examples or not isinstance(collector, DoctestModule)]
+
+
 def pytest_collection_finish() -> None:
     """Keep the collector off what modules and tests hold for good: sweeps of it took 15 % of the processor's time."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(20_000, 10, 10)
 
 

@@ -42,7 +42,7 @@ VIEW = "[data-lm-suppress-shortcuts]"
 COUNTS = """
 import time
 from collections import Counter
-while {view}._pump.moving:
+while {view}.standalone_pump.moving:
     time.sleep(0.05)
 sources = {{r.data_source.id: r.data_source for f in {view}.figures() for r in f.renderers}}
 print("points", sorted(max((len(c) for c in s.data.values()), default=0) for s in sources.values()))

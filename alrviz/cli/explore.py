@@ -123,12 +123,7 @@ def explore(options: argparse.Namespace) -> int:
     url = f"http://{host}:{server.port}/{PATH}" + (f"?{urlencode(params)}" if params else "")
     if options.check:
         if lesson is not None:
-            questions = ", ".join(f"step {k}" for k, step in enumerate(lesson.steps, 1) if step.ask is not None)
-            print(
-                f"Lesson {lesson.id}, version {lesson.version}: {len(lesson.steps)} steps, no error; "
-                f"questions: {questions or 'none'}. "
-                "The rows that answers use are known when a step has run."
-            )
+            _print_check(lesson)
         return _check_server(server, url, failures)
     print(f"The explorer is at {url} (end it with Ctrl-C)", flush=True)
     if not for_one_person(options):
@@ -158,6 +153,14 @@ def _lesson(file: Path) -> Lesson:
 
     require_file(file)
     return offer_lesson(file.expanduser().resolve())
+
+
+def _print_check(lesson: Lesson) -> None:
+    questions = ", ".join(f"step {k}" for k, step in enumerate(lesson.steps, 1) if step.ask is not None)
+    print(
+        f"Lesson {lesson.id}, version {lesson.version}: {len(lesson.steps)} steps, no error; "
+        f"questions: {questions or 'none'}. The rows that answers use are known when a step has run."
+    )
 
 
 def _in_batches(file: Path, options: argparse.Namespace) -> bool:

@@ -144,24 +144,11 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
         progress.line(f"there is no {checkpoint} to resume: this is a new fit")
     warnings.simplefilter("ignore", LostColumnsWarning)  # the run's notes say the same
     try:
-        for step in run.steps():
-            if step.index == 0 and run.estimate is not None:
-                progress.line(
-                    *map(with_options, run.notes),
-                    f"{run.estimate.cost.parameters:,} parameters of {run.estimate.cells_seen:,} cells",
-                )
-                choice = run.estimate.choice
-                progress.line(*([choice.reason] if choice and options.solver is None else []))
-            progress.line(_pass_text(run, step, options.passes))
+        _run_passes(run, progress, options)
     except KeyboardInterrupt:
         resume_text = f"interrupted; continue {checkpoint} with --resume"
         progress.line(resume_text if checkpoint.exists() else "interrupted before the first pass")
         raise
-    tested_steps = [step for step in run.trace.since(0) if "heldout_log_loss" in step.extra]
-    best_step = min(tested_steps, key=lambda step: step.extra["heldout_log_loss"], default=None)
-    if best_step is not None and 0 < best_step.index < tested_steps[-1].index:
-        n = f"{best_step.passes - run.passes_before:g}"
-        progress.line(f"the test loss was lowest after pass {n}; the model is that of the last (--passes {n})")
     from alrviz.estimators.make import estimator_of  # 40 MB that a fit does not need
     from alrviz.estimators.model_file import save_model
 
@@ -171,6 +158,24 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
         f"the model is {options.out}, after {time.monotonic() - start_time:,.0f} s; alrviz predict {options.out} ROWS"
     )
     return 0
+
+
+def _run_passes(run: Run, progress: Progress, options: argparse.Namespace) -> None:
+    """Run to the end, with a line of progress for each pass."""
+    for step in run.steps():
+        if step.index == 0 and run.estimate is not None:
+            progress.line(
+                *map(with_options, run.notes),
+                f"{run.estimate.cost.parameters:,} parameters of {run.estimate.cells_seen:,} cells",
+            )
+            choice = run.estimate.choice
+            progress.line(*([choice.reason] if choice and options.solver is None else []))
+        progress.line(_pass_text(run, step, options.passes))
+    tested_steps = [step for step in run.trace.since(0) if "heldout_log_loss" in step.extra]
+    best_step = min(tested_steps, key=lambda step: step.extra["heldout_log_loss"], default=None)
+    if best_step is not None and 0 < best_step.index < tested_steps[-1].index:
+        n = f"{best_step.passes - run.passes_before:g}"
+        progress.line(f"the test loss was lowest after pass {n}; the model is that of the last (--passes {n})")
 
 
 def _recipe(options: argparse.Namespace) -> Recipe:

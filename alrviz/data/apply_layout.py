@@ -53,8 +53,7 @@ def apply_layout(
     if layout.is_unnamed and len(first_table.columns) != len(layout.names):
         raise TableError(
             f"the rows have {len(first_table.columns)} columns, and the table that the model learned from, without "
-            f"names, has "
-            f"{len(layout.names)}; a file like it was expected"
+            f"names, has {len(layout.names)}; a file like it was expected"
         )
     return first_table
 

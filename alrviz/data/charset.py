@@ -99,8 +99,7 @@ def _detect_encoding(data: Buffer, stop: StopToken) -> str:
     if n_controls > len(first_bytes) // 50:
         raise TableError(
             f"this is binary data, not a table ({100 * n_controls // len(first_bytes)} % of its bytes are control "
-            f"characters); "
-            "CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected"
+            "characters); CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected"
         )
     if _can_decode(data, "utf-8", stop):
         return "utf-8"
@@ -189,7 +188,6 @@ def _decoded(data: Buffer, encoding: str, stop: StopToken) -> Iterator[str]:
             line_number = data.count(b"\n", 0, start + getattr(error, "start", 0)) + 1
             reason = getattr(error, "reason", error)
             raise TableError(
-                f"the text is not {encoding}: {reason} in line {line_number:,}; leave the encoding open to detect "
-                f"it, or try "
-                f"{'cp1252' if encoding.startswith('utf') else 'utf-8'}"
+                f"the text is not {encoding}: {reason} in line {line_number:,}; leave the encoding open to detect it, "
+                f"or try {'cp1252' if encoding.startswith('utf') else 'utf-8'}"
             ) from error

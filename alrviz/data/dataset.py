@@ -17,16 +17,9 @@ from numpy.typing import NDArray
 from alrviz.data.digest import combine, digest_series
 from alrviz.data.doubts import Doubt, Note, NoteCode, doubts_among
 from alrviz.data.interpret import decide_number, missing_among_numbers
-from alrviz.data.kinds import (
-    KINDS,
-    OFFERED_ROLES,
-    ROLES,
-    KindCode,
-    as_levels,
-    guess_kind,
-    sort_levels,
-)
+from alrviz.data.kinds import KINDS, OFFERED_ROLES, ROLES, KindCode, as_levels, guess_kind
 from alrviz.data.leaks import find_leaks, leaks_note
+from alrviz.data.level_order import sort_levels
 from alrviz.data.limits import check_levels
 from alrviz.data.numbers import check_numbers
 from alrviz.data.options import ReadOptions
@@ -42,7 +35,7 @@ from alrviz.data.splitting import (
     split_by_role,
 )
 from alrviz.data.table import Table, read_columns
-from alrviz.data.target import TargetReason, check_labels, class_labels, no_answer_doubt
+from alrviz.data.target import TargetReason, check_labels, class_labels
 from alrviz.data.values import Values, read_values, spec_of_typed, text_of
 from alrviz.errors import Sentence, TableError, for_page, listed, nearest, plural
 from alrviz.stop import NEVER, StopToken
@@ -125,10 +118,8 @@ class Dataset:
         >>> Dataset.from_arrays([[1.5, 2], [2.5, 1], [0.5, 2]], ["no", "yes", "no"])
         <Dataset 'table': 3 rows, 2 columns, 2 classes of 'class'>
         """
-        features, classes = (
-            read_columns(X, name=name, allow_one_column=True),
-            read_columns({target: np.asarray(y)}, allow_one_column=True),
-        )
+        features = read_columns(X, name=name, allow_one_column=True)
+        classes = read_columns({target: np.asarray(y)}, allow_one_column=True)
         if features.n_rows != classes.n_rows:
             raise TableError(
                 f"X has {features.n_rows:,} rows and y {classes.n_rows:,}; a class for each row was expected"
@@ -325,9 +316,8 @@ def dataset_of(
     has_weight, weight_unit = _positive_weights(table, {**table.stated_kinds, **kinds}, is_kept, notes)
     if is_guessed and MAX_DROPPED_SHARE * len(is_kept) < n_dropped < len(is_kept):
         alternatives = table.other_targets(target)
-        text = (
-            f"column {target!r} ({reason}) has no value on {n_dropped:,} of {len(is_kept):,} rows, which would be left "
-        )
+        n_rows_text = f"{n_dropped:,} of {len(is_kept):,} rows"
+        text = f"column {target!r} ({reason}) has no value on {n_rows_text}, which would be left "
         advice = f", such as {alternatives}" if alternatives else ""
         raise TableError(
             Sentence(
@@ -343,7 +333,6 @@ def dataset_of(
     is_kept = is_kept & has_weight
     classes = classes[is_kept].reset_index(drop=True).cat.remove_unused_categories()
     notes += check_labels(target, classes, table.limits)
-    notes += no_answer_doubt(target, classes, table.options)
     kept_columns = table.values if is_kept.all() else tuple(column.select_rows(is_kept) for column in table.values)
     return _build(table, target, classes, kept_columns, kinds, bool(quartiles), notes, stop, is_guessed, weight_unit)
 

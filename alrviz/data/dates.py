@@ -12,7 +12,7 @@ times of day alone (13:45) becomes numbers, in hours.
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -132,7 +132,8 @@ def parse_dates(
     if form == "d.m.yy" and _may_be_versions(column.name, groups, levels):
         return None
     years = groups.field("yy" if "<yy>" in DATE_FORMS[form] else "year").drop_null()
-    two_digits = years.filter(pc.equal(pc.utf8_length(years), 2))
+    has_eras = "<era>" in DATE_FORMS[form]
+    two_digits = years.filter(pc.and_(pc.equal(pc.utf8_length(years), 2), not has_eras))
     short_years = pc.cast(two_digits, pa.int64()).to_numpy()
     pivot = choose_pivot(column.name, short_years, latest_year) if options_here.pivot is None else options_here.pivot
     orders = (preferred, not preferred) if is_ambiguous else (preferred,)
@@ -167,8 +168,11 @@ def parse_dates(
         notes.append(note_start + f"{levels[int(fits_alone.argmax())].as_py()!r} is no date {other_order_text} first")
     if len(two_digits):
         notes.append(_years_note(column, short_years, pivot, in_doubt=options_here.pivot is None))
+    if has_eras:
+        first_date = str(days_by_order[chosen_order][0])[:10]
+        notes.append(f"years in {column.name!r} are counted by era: {levels[0].as_py()!r} is {first_date}")
     if "<zone>" in DATE_FORMS[form]:
-        notes += _zone_notes(column.name, groups.field("zone"))
+        notes += zone_notes(column.name, groups.field("zone").to_pylist())
     dates_of_levels = np.append(days_by_order[chosen_order], NO_DATE)
     series = pd.Series(dates_of_levels[column.codes], name=column.name)
     return Dates(series, form, chosen_order if is_ambiguous else day_first, tuple(notes), pivot, stray)
@@ -183,9 +187,9 @@ def _may_be_versions(name: str, groups: pa.Array, levels: pa.Array) -> bool:
     return not has_later_day and not do_years_repeat
 
 
-def _zone_notes(name: str, zones: pa.Array) -> list[str]:
-    """Return a note on the time zones (L,) of the dates of a column, unless all are UTC."""
-    distinct = sorted({*zones.to_pylist()} - {"", None})
+def zone_notes(name: str, zones: Iterable[str | None]) -> list[str]:
+    """Return a note on the time zones of the dates of a column, unless all are UTC."""
+    distinct = sorted(set(filter(None, zones)))
     if not {*distinct} - UTC_ZONES:
         return []
     return [f"dates in {name!r} have time zones ({listed(distinct, 3)}): read as the local time of each row"]

@@ -32,8 +32,10 @@ MAX_HEADER_LENGTH = 1 << 20
 PARSE_SHARE = 0.5  # of the reading time, for progress: 0.63 measured on words, 0.33 on numbers (more distinct texts)
 DETECTION_LINES = 8  # the sample is at least so many times as long as the first line
 MIN_MAX_LEVELS = 4  # levels of a column of words between single spaces, or a tenth of the lines if that is more
+MAX_FIELDS_RATIO = 3  # of the best delimiter to another in doubt: a decimal comma may be in every line
 NEARLY_EQUAL = 0.95  # share of evenly cut lines, relative to the best delimiter's, from which another is in doubt
 RULE = re.compile(r"^ *(?:-{2,}(?: +-+)+|={2,}(?: +=+)+) *\r?$", re.MULTILINE)  # below names of a fixed width
+RULES = re.compile(rb"^[ \t]*\+?-{2,}(?:\+-{2,})+\+?[ \t]*(?=\r?$)", re.MULTILINE)  # of psql and mysql
 LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
@@ -49,6 +51,10 @@ def read_delimited(data: Buffer, request: ReadRequest, width: int | None = None)
     content_start, content_end, stated_delimiter = _edges(data)
     data, width_notes = _cut_fixed_widths(data, options.delimiter)
     notes += width_notes
+    if RULES.search(data, 0, DETECTION_BYTES):
+        data, n_rules = RULES.subn(b"", data)
+        rules_text = plural(n_rules, "line of dashes", "lines of dashes")
+        notes.append(Note.with_code(NoteCode.FIXED_WIDTH, f"{rules_text} between the rows left out"))
     data, comment, comment_notes = _without_comments(data, content_start, options.comment)
     notes += comment_notes
     content_start, content_end, _ = _edges(data)
@@ -74,10 +80,8 @@ def read_delimited(data: Buffer, request: ReadRequest, width: int | None = None)
     data = repaired.data
     if repaired.lines:
         notes.append(quotes_note(len(repaired.lines), repaired.lines[0] + 1))
-        content_start, content_end = (
-            _line_start(data, 0, lines_before),
-            _edges(data)[1],
-        )  # repaired lines before the table are longer
+        # Repaired lines before the table are longer.
+        content_start, content_end = _line_start(data, 0, lines_before), _edges(data)[1]
         sample = _sample(data, content_start, content_end)
     rows, n_lines_before = _parsed_rows(sample, delimiter)
     request.limits.check(columns=max(map(len, rows)))
@@ -287,7 +291,14 @@ def _best_delimiter(lines: list[str]) -> tuple[str, str, float]:
             best_delimiter, best_score = delimiter, (round(share, 2), n_fields)
         if n_fields > 1 and delimiter != " ":
             shares[delimiter] = share
-    rivals = [d for d, share in shares.items() if d != best_delimiter and share >= NEARLY_EQUAL * best_score[0]]
+    min_fields = best_score[1] / MAX_FIELDS_RATIO
+    rivals = [
+        delimiter
+        for delimiter, share in shares.items()
+        if delimiter != best_delimiter
+        and share >= NEARLY_EQUAL * best_score[0]
+        and lines[0].count(delimiter) + 1 > min_fields
+    ]
     return best_delimiter or ",", max(rivals, key=shares.__getitem__, default=""), best_score[0]
 
 

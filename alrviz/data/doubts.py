@@ -30,7 +30,8 @@ class NoteCode(Enum):
     OPEN_QUOTES = "quotation marks that are never closed"
     UNEVEN_ROWS = "rows of too few or too many cells"
     TARGET = "the guessed target"
-    FIXED_WIDTH = "columns of fixed width"
+    SHAPE = "a table of another shape: long form, cross table, transposed"
+    FIXED_WIDTH = "columns of fixed width, or lines of dashes"
 
 
 class DoubtCode(Enum):
@@ -64,7 +65,7 @@ _QUESTIONS = {
     DoubtCode.DAY_OR_MONTH: "Dates in {columns}, such as {such}, were read {read}. Are they {other}?",
     DoubtCode.TWO_DIGIT_YEARS: "Years of two digits in {columns} were read as {read}. Are they {other}?",
     DoubtCode.MARK_OF_NUMBERS: "{such} in {columns} was read as {read}. Is it {other}?",
-    DoubtCode.NO_ANSWER: "{such} is a class of {columns} ({cells}). Does it stand for a missing answer?",
+    DoubtCode.NO_ANSWER: "{such} in {columns} ({cells}) may be no answer. Does it stand for a missing value?",
     DoubtCode.SPELLING: "In {columns} {such} may be other spellings ({cells}). Are they?",
     DoubtCode.ANNOTATED_NUMBERS: "{such} in {columns} looks like a number with {what} beside it, and was read as "
     "{read} ({cells} so). Is it the number{other}?",

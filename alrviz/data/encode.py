@@ -378,9 +378,8 @@ def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
         weight_sum = weights.sum()
     if not min_sum <= weight_sum <= max_sum:
         raise TableError(
-            f"sample_weight sums to {weight_sum:.3g}; from {min_sum:g} to {max_sum:g} products of counts stay "
-            f"numbers: divide the "
-            "weights by their mean"
+            f"sample_weight sums to {weight_sum:.3g}; from {min_sum:g} to {max_sum:g} products of counts stay numbers: "
+            "divide the weights by their mean"
         )
     return weights
 

@@ -32,7 +32,7 @@ from alrviz.data.layout import (
 )
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_values import as_floats, bare_numbers, clean_names, number_pattern
-from alrviz.data.text import RawTable, ReadRequest, TextColumn
+from alrviz.data.text import NUMBERLIKE, RawTable, ReadRequest, TextColumn
 from alrviz.errors import listed, plural
 from alrviz.stop import StopToken
 
@@ -41,6 +41,7 @@ MAX_SUBTOTAL_SHARE = 0.34  # of the rows: a total sums at least two rows
 MAX_LABEL_COLUMNS = 3  # only the first columns may label totals or groups
 MAX_LABELS = 10_000  # levels of such a column; one with more, of measurements, labels no totals
 MIN_GROUPS = 3
+NUMBERS_PER_NAME = 4  # distinct numbers of a column for each text that may be the name of a second table's column
 Rows = Sequence[Sequence[str]]
 
 
@@ -85,13 +86,14 @@ class TableRegion:
         names, name_notes = clean_names(self.names.names[kept], numbered=not self.names.n_rows)
         columns = [column.select_rows(rows) for column in columns[kept]] if beside_notes else columns
         named_columns = [replace(column, name=name) for name, column in zip(names, columns, strict=True)]
-        named_columns, stacked_notes = (
-            join_stacked(named_columns, self.title, stop) if self.names.n_rows else (named_columns, [])
-        )
-        kept_columns, total_notes = drop_subtotals(named_columns)
+        stacked_notes = list[Note]()
+        if self.names.n_rows:
+            named_columns, stacked_notes = join_stacked(named_columns, self.title, stop)
+        first_columns, second_notes = cut_second_table(named_columns)
+        kept_columns, total_notes = drop_subtotals(first_columns)
         is_parted = bool(beside_notes or stacked_notes) or kept_columns is not named_columns
         kinds = {name: self.names.kinds[j] for j, name in enumerate(names, kept.start) if j in self.names.kinds}
-        notes = [*notes, *self.notes, *beside_notes, *stacked_notes, *total_notes, *name_notes]
+        notes = [*notes, *self.notes, *beside_notes, *stacked_notes, *second_notes, *total_notes, *name_notes]
         return RawTable(kept_columns, in_force, notes, sheets, self.names.first, "text", kinds, is_stacked=is_parted)
 
 
@@ -182,6 +184,35 @@ def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tupl
         note = f"{len(titles):,} tables under one another were joined; their titles are the column {name!r}"
         notes.append(Note.with_code(NoteCode.STACKED, note))
     return joined, notes
+
+
+def cut_second_table(columns: list[TextColumn]) -> tuple[list[TextColumn], list[Note]]:
+    """Leave out a table below with other names; return the columns and a note.
+
+    Its names are a row of texts that occur nowhere else, above and below numbers in two columns or more.
+    """
+    n_rows, n_number_columns = len(columns[0].codes) if columns else 0, 0
+    if n_rows < MIN_ROWS:
+        return columns, []
+    is_names = np.ones(n_rows, dtype=bool)
+    for column in columns:
+        if len(column.levels) > MAX_LABELS or not is_names.any():
+            return columns, []
+        is_number = pc.match_substring_regex(column.levels, NUMBERLIKE).to_numpy(zero_copy_only=False)
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))
+        is_word = pc.match_substring_regex(column.levels, r"^\pL").to_numpy(zero_copy_only=False) & (counts == 1)
+        n_number_columns += is_number.sum() >= NUMBERS_PER_NAME * (~is_number).sum() > 0
+        is_names &= np.append(is_word, False)[column.codes]
+    row = int(is_names.argmax())
+    if n_number_columns < 2 or not is_names.any() or not 1 < row < n_rows - 2:
+        return columns, []
+    names = [column.levels[int(column.codes[row])].as_py() for column in columns]
+    is_title = np.logical_and.reduce([column.is_empty for column in columns[1:]])
+    end = row
+    while is_title[end - 1]:
+        end -= 1
+    text = f"a second table below, with the names {listed(names, 4)}, was left out ({plural(n_rows - row - 1, 'row')})"
+    return [column.select_rows(slice(0, end)) for column in columns], [Note.with_code(NoteCode.LEFT_OUT, text)]
 
 
 # ---- totals amid the rows --------------------------------------------------------------------------------------------

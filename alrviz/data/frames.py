@@ -18,12 +18,14 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from alrviz.data.columns import NESTED, as_float, float_loss
+from alrviz.data.dates import zone_notes
 from alrviz.data.limits import require_rows
+from alrviz.data.numbers import are_whole
 from alrviz.data.parse_values import clean_names, number_text
 from alrviz.data.source import STAT_STARTS
 from alrviz.data.text import Buffer, RawTable, ReadRequest, TextColumn, text_index
 from alrviz.data.values import Values
-from alrviz.errors import AlrvizError, TableError, listed, plural, short
+from alrviz.errors import AlrvizError, TableError, plural, short
 
 NULLABLE_INTEGERS = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}  # pandas would make them floats
 BATCH_ROWS = 16384  # of a Parquet file, between two checks of the stop token
@@ -95,17 +97,14 @@ def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | Text
 def _naive_dates(series: pd.Series, notes: list[str]) -> pd.Series:
     """Return dates as their local time; notes name the time zone, and count dates that no calendar has."""
     if series.dtype == object:  # each date may have a zone of its own
-        zones = sorted({str(date.tzinfo) for date in series.dropna() if getattr(date, "tzinfo", None)})
+        zones = [str(date.tzinfo) for date in series.dropna() if getattr(date, "tzinfo", None)]
         local = series.map(_local_time, na_action="ignore") if zones else series
         dates = pd.to_datetime(local, errors="coerce")
     else:
         zones = [str(zone)] if (zone := getattr(series.dt, "tz", None)) else []
         dates = series.dt.tz_localize(None)
     dates = dates.astype("datetime64[us]")
-    if {*zones} - {"UTC"}:
-        notes.append(
-            f"dates in {series.name!r} have time zones ({listed(zones, 3)}): read as the local time of each row"
-        )
+    notes += zone_notes(str(series.name), zones)
     n_lost = int((dates.isna() & series.notna()).sum())
     if n_lost:
         notes.append(f"{plural(n_lost, 'date')} in {series.name!r} no calendar has: made missing")
@@ -206,11 +205,10 @@ def _numbers(name: str, series: pd.Series) -> pd.Series:
     if len(infinite_rows):
         raise TableError(
             f"column {name!r} is {short(float(numbers[infinite_rows[0]]))} in data row {infinite_rows[0] + 1:,}; "
-            f"infinities are "
-            "not allowed: correct the value, or make it missing"
+            "infinities are not allowed: correct the value, or make it missing"
         )
-    are_whole = np.isfinite(numbers).all() and (np.abs(numbers) < 2**53).all() and (numbers == np.floor(numbers)).all()
-    return pd.Series(numbers.astype(np.int64) if are_whole else numbers, name=name)
+    is_integer = not np.isnan(numbers).any() and are_whole(numbers)
+    return pd.Series(numbers.astype(np.int64) if is_integer else numbers, name=name)
 
 
 def _from_categorical(name: str, series: pd.Series, notes: list[str]) -> Values:

@@ -19,7 +19,7 @@ from alrviz.data.annotated_numbers import (
     other_type_doubt,
 )
 from alrviz.data.dates import TIME_UNITS, Dates, notes_on_dates, parse_all_dates, time_form
-from alrviz.data.doubts import DoubtCode, notes_about
+from alrviz.data.doubts import DoubtCode, Note, NoteCode, notes_about
 from alrviz.data.find_table import group_label_doubts
 from alrviz.data.missing import detect_missing
 from alrviz.data.numbers import (
@@ -39,6 +39,7 @@ from alrviz.data.parse_spec import ColumnSpec, in_usual_order
 from alrviz.data.parse_values import LIMIT, ascii_numbers, spelling_lookup, without_limits
 from alrviz.data.quantities import (
     cross_table_note,
+    long_form_note,
     measured_limits,
     percent_note,
     plain_numbers,
@@ -169,18 +170,16 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
     if raw.sort == "text":
         notes += [note for text in numbers if text.unit == "%" and (note := percent_note(text.present))]
         level_columns = [text.present for text in texts if decisions[text.name].spec.type == "levels"]
-        cross_table = cross_table_note([values.series for values in columns])
-        transposed = transposed_note([text.present for text in texts])
-        notes += filter(None, [*map(units_note, level_columns), cross_table, transposed])
+        notes += filter(None, map(units_note, level_columns))
+    shape_notes = [find_note([values.series for values in columns]) for find_note in (cross_table_note, long_form_note)]
+    shape_notes += [transposed_note([text.present for text in texts])] if raw.sort == "text" else []
+    notes += [Note.with_code(NoteCode.SHAPE, note) for note in shape_notes if note]
     notes += _unmatched_spellings(options, [column.spec for column in columns if column.spec])
     stated = {name: decision.stated_missing for name, decision in decisions.items()}
     options_by_column = {name: {"missing": tokens} for name, tokens in stated.items() if tokens != everywhere}
     in_force = replace(options, missing=everywhere, decimal=None if deviating else decimal, thousands=thousands)
     return replace(
-        raw,
-        columns=columns,
-        options=in_force.with_change({"columns": options_by_column}),
-        notes=[*raw.notes, *notes],
+        raw, columns=columns, options=in_force.with_change({"columns": options_by_column}), notes=[*raw.notes, *notes]
     )
 
 

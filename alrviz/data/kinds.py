@@ -9,7 +9,8 @@
     dates                                                               ignore; year, month, weekday (hour) stand for it
     text: different on more than half the rows, or on a fifth of many,
         or many and named like names (surname, address, title ...)      ignore (an id)
-    text: levels in a known order (10-19, 20-29; low, medium, high)     ordinal
+    text: levels in a known order (10-19, 20-29; low, medium, high; 1 = Yes)
+                                                                        ordinal
     text                                                                categorical
     whole numbers: all different and named or counting like an id,
         or many and named exactly so (customer id)                      ignore (an id)
@@ -23,7 +24,7 @@ of each): 351 of 381 columns of two to four are codes, 696 of 713 columns of fiv
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple
@@ -32,22 +33,21 @@ import numpy as np
 import pandas as pd
 
 from alrviz.data.dates import PAIR_FORMS, split_pairs
+from alrviz.data.level_order import sort_levels
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec
-from alrviz.data.parse_values import DATE_PARTS, DAY_FORMS, MONTHS, WEEKDAYS, number_text
+from alrviz.data.parse_values import DATE_PARTS, DAY_FORMS, number_text
 from alrviz.data.values import Values, read_column, text_of
 
 # Kinds of columns that describe rows and are no features; at most one column each, and not both a group and a time.
 ROLES = ("weight", "group", "time")
 KINDS = (*FEATURE_KINDS, "ignore", "target", *ROLES)
 MAX_CODE_LEVELS = 4
-MAX_ORDERED_LEVELS = 200  # matching every level with every scale takes time, and longer scales are numbers
 ID_NAME = re.compile(
     r"(^|[\W_])(id|ids|idx|index|uuid|guid|key|nr|no|row|rownum|row_?names?|record|serial|mrn|ssn|isbn|ean|imei|"
     r"barcode)($|[\W_])"
     r"|^unnamed: 0$|^column 1$"
 )
-DASHES = "-\u2013"  # also the typographic one, between the ends of a range
 KEY_NAME = re.compile(r"(^|[\W_])(id|ids|uuid|guid|key|nbr)$")
 NAMES = re.compile(
     r"(^|[\W_])((sur|last|first|full|middle)?[\W_]?name|title|address|street|email|e-mail|phone|url|link|comments?|notes?|"
@@ -56,20 +56,6 @@ NAMES = re.compile(
 ID_DIGITS = 6  # fewest digits of numbers that may be ids although their name does not say so
 MAX_LIST_ITEMS = 30  # distinct items of all lists in a column's cells
 MAX_KIND_LEVELS = 50  # distinct values from which a column may hold ids although some of them repeat
-RANGE = re.compile(
-    r"^(?P<sign>[<>]=?|≤|≥)?\s*(?P<low>\d+(?:\.\d+)?)\s*"
-    rf"(?P<rest>(?:[{DASHES}]|to|\.\.)\s*\d+(?:\.\d+)?|\+|(?:and |or )?(?:over|more|above))?$"
-)
-# Decades, quarters and places (1st), with the numbers that order them: "early 1970s", "Q3 2019".
-PERIODS: dict[re.Pattern[str], Callable[[re.Match[str]], tuple[int, int]]] = {
-    re.compile(r"^(early|mid|late)?[ -]*'?((?:\d\d)?\d0)'?s$"): lambda period: (
-        int(period[2]) + 1900 * (len(period[2]) < 4),
-        {"early": 0, "late": 2}.get(period[1] or "", 1),
-    ),
-    re.compile(r"^(\d+)(?:st|nd|rd|th)$"): lambda place: (int(place[1]), 0),
-    re.compile(r"^(\d{4})[ /-]?q([1-4])$"): lambda period: (int(period[1]), int(period[2])),
-    re.compile(r"^q([1-4])[ /-]?(\d{4})$"): lambda period: (int(period[2]), int(period[1])),
-}
 # Names of row weights alone, and names that a person's or a car's weight may have too.
 WEIGHT_NAME = re.compile(
     r"^(psp|[pdfs](?=w(eigh|g))|an|per|hh|samp(le|ling)?|survey|case|row|instance|person|household|pop(ulation)?|(post)?strat|design|"
@@ -79,53 +65,14 @@ MAYBE_WEIGHT_NAME = re.compile(
     r"^(w|wt|wgt|weights?|final_*(weight|wt)|(weight|wt|wgt)_*final|gewichte?|gewichtung|poids|pesos?)$"
 )
 IN_BRACKETS = re.compile(r"[(\[]([^)\]]+)[)\]]$")  # the abbreviation behind a name: "weight (pspwght)"
-UNIT_NAME = re.compile(
-    r"^(person|patient|subject|household|customer|client|user|student|pupil|participant|respondent|animal)s?"
-    r"[\W_]*(id|no|nr|num|number|code)?$"
+UNIT_NAME = re.compile(  # no plurals of those that are often counted, such as sessions and employees
+    r"^((person|patient|subject|household|customer|client|user|student|pupil|participant|respondent|animal)s?|pat|hh|"
+    r"family|player|session|account|employee|member|driver|donor|proband(in)?|kunde|haushalt|schüler(in)?|teilnehmer)"
+    r"[\W_]*(id|no|nr|num|number|code|key|e?mail)?$"
 )
-UNIT_LABEL = re.compile(r"^[^\W\d]{0,4}[-_ ]?\d+$")
+UNIT_LABEL = re.compile(r"^([^\W\d]{0,4}[-_ ]?\d+|[\da-f]{4,}(-[\da-f]{4,})*|\S+@\S+\.\w+)$")
 MAX_HOUSEHOLD_MEMBERS = 20  # "person" with fewer distinct numbers may count the members of a household; with more, ids
-BAND_UNIT = re.compile(r"(?<=[\d+]) ?(years?|yrs?|months?|weeks?|days?|hours?|minutes?|km|kg|cm|people|employees)\b")
 CODE_NAME = re.compile(r"(^|[\W_])(codes?|type|category|zip|zipcode|postcode)$")
-SCALES = (
-    ("very low", "vlow", "low", "med", "medium", "mid", "high", "vhigh", "very high"),
-    ("very small", "tiny", "small", "medium", "med", "big", "large", "very large", "huge"),
-    ("very poor", "poor", "fair", "average", "good", "vgood", "very good", "excellent"),
-    ("never", "rarely", "seldom", "sometimes", "often", "usually", "always"),
-    ("none", "mild", "moderate", "severe"),
-    (
-        *("strongly disagree", "disagree", "somewhat disagree", "slightly disagree"),
-        *("neither agree nor disagree", "neutral", "undecided"),
-        *("slightly agree", "somewhat agree", "agree", "strongly agree"),
-    ),
-    (
-        *("very dissatisfied", "dissatisfied", "somewhat dissatisfied", "neither satisfied nor dissatisfied"),
-        *("neutral", "somewhat satisfied", "satisfied", "very satisfied"),
-    ),
-    (
-        *("very unlikely", "unlikely", "somewhat unlikely", "neither likely nor unlikely", "neutral"),
-        *("somewhat likely", "likely", "very likely"),
-    ),
-    (
-        *("not at all important", "not important", "slightly important", "somewhat important"),
-        *("moderately important", "important", "very important", "extremely important"),
-    ),
-    ("not at all", "a little", "slightly", "somewhat", "moderately", "quite a bit", "very much", "a lot", "extremely"),
-    ("much worse", "worse", "somewhat worse", "about the same", "somewhat better", "better", "much better"),
-    (
-        *("less than high school", "some high school", "high school", "high school graduate", "some college"),
-        *("associate degree", "bachelor", "bachelor's degree", "master", "master's degree", "professional degree"),
-        *("doctorate", "phd"),
-    ),
-    ("cold", "cool", "mild", "warm", "hot"),
-    tuple(name.lower() for name in MONTHS),
-    (
-        *("january", "february", "march", "april", "may", "june"),
-        *("july", "august", "september", "october", "november", "december"),
-    ),
-    tuple(name.lower() for name in WEEKDAYS),
-    ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
-)
 
 
 class KindCode(Enum):
@@ -186,13 +133,14 @@ def _guess_role(values: Values, n_levels: int, n_present: int) -> KindGuess | No
     names = [re.sub(r"\W+", "_", name) for name in (values.name.lower(), *IN_BRACKETS.findall(values.name.lower()))]
     patterns = (WEIGHT_NAME, MAYBE_WEIGHT_NAME, UNIT_NAME)
     is_weight_name, is_maybe_weight_name, is_unit_name = (any(map(pattern.match, names)) for pattern in patterns)
+    is_unit_name = is_unit_name or (values.dtype_kind == "O" and _is_key(values.name))
     series = values.series
     if not (is_weight_name or is_maybe_weight_name or is_unit_name):
         return None
     has_repeats = 2 * n_levels <= n_present
     if values.dtype_kind == "O":
         is_group_id = is_unit_name and has_repeats and n_levels > MAX_CODE_LEVELS
-        is_group_id = is_group_id and all(map(UNIT_LABEL.match, series.cat.categories))
+        is_group_id = is_group_id and all(map(UNIT_LABEL.match, map(str.lower, series.cat.categories)))
         return _group_guess(n_levels, n_present) if is_group_id else None
     numbers = series.to_numpy(dtype=np.float64)
     numbers = numbers[~np.isnan(numbers)]
@@ -254,14 +202,13 @@ def _guess_number(values: Values, n_levels: int, n_present: int) -> KindGuess:
     whole = bool((numbers == np.floor(numbers)).all())
     if values.name.startswith("__index_level_"):
         return KindGuess("ignore", "an id? the index of a data frame", KindCode.ID)
-    ends_in_id = bool(re.search(r"[a-z](Id|ID)$", values.name))
-    is_key = ends_in_id or bool(KEY_NAME.search(values.name.lower()))
+    is_key = _is_key(values.name)
     if whole and n_levels > max(MAX_KIND_LEVELS, n_present / 20) and is_key:
         if 2 * n_levels <= n_present:
             return _group_guess(n_levels, n_present)
         return KindGuess("ignore", f"an id? named like one, {n_levels:,} different numbers", KindCode.ID)
     if whole and n_levels == n_present and n_present > MAX_CODE_LEVELS:
-        has_id_name = ends_in_id or ID_NAME.search(values.name.lower())
+        has_id_name = is_key or ID_NAME.search(values.name.lower())
         if numbers.max() - numbers.min() == n_present - 1 and (has_id_name or np.all(np.abs(np.diff(numbers)) == 1)):
             return KindGuess("ignore", "an id? it counts the rows", KindCode.ID)
         if has_id_name:
@@ -277,53 +224,15 @@ def _guess_number(values: Values, n_levels: int, n_present: int) -> KindGuess:
     return KindGuess("numeric", "whole numbers" if whole else "numbers")
 
 
+def _is_key(name: str) -> bool:
+    """Return whether a column is named exactly like an id."""
+    return bool(re.search(r"[a-z](Id|ID)$", name) or KEY_NAME.search(name.lower()))
+
+
 def _digits(numbers: np.ndarray) -> int:
     """Return the number of digits that all of these whole numbers have; 0 if it differs or a number is negative."""
     low, high = float(numbers.min()), float(numbers.max())
     return len(str(int(low))) if low > 0 and high < 2**53 and len(str(int(low))) == len(str(int(high))) else 0
-
-
-def sort_levels(levels: Sequence[str]) -> list[str] | None:
-    """Return text levels in their natural order, of ranges of numbers or a known scale; None if they have none."""
-    if not 3 <= len(levels) <= MAX_ORDERED_LEVELS:
-        return None
-    bands = dict(zip(levels, plain_bands(levels), strict=True))
-    matches = [RANGE.match(band) for band in bands.values()]
-    if all(matches) and any(match["sign"] or match["rest"] for match in matches if match):
-        return sorted(levels, key=lambda level: _range_key(bands[level]))
-    lowered = [level.lower() for level in levels]
-    for form, key in PERIODS.items():
-        if all(periods := [form.match(level) for level in lowered]):
-            keys = dict(zip(levels, (key(period) for period in periods if period), strict=True))
-            return sorted(levels, key=keys.__getitem__)
-    for scale in SCALES:
-        if set(lowered) <= set(scale):
-            return sorted(levels, key=lambda level: scale.index(level.lower()))
-    return None
-
-
-def plain_bands(levels: Sequence[str]) -> list[str]:
-    """Return bands in plain form, as "<10000" for "Under £10,000": without currency, thousands mark and unit.
-
-    Units are kept if they differ, as in "6 months" and "1 year".
-    """
-    bands = [re.sub(r"(?<=\d),(?=\d{3}\b)|[$€£]", "", level.lower()) for level in levels]
-    if len({unit.rstrip("s") for band in bands for unit in BAND_UNIT.findall(band)}) == 1:
-        bands = [BAND_UNIT.sub("", band) for band in bands]
-    bands = [re.sub(r"^(under|below|less than|fewer than|up to)\b", "<", band) for band in bands]
-    bands = [re.sub(r"^(more than|over|above|at least)\b", ">", band) for band in bands]
-    return [re.sub(r"(?<=\d)\s*(or|and) older$", "+", band).strip() for band in bands]
-
-
-def _range_key(level: str) -> tuple[float, int]:
-    """Return the sort key of a range of numbers: its lower end, then "under", closed and open ranges."""
-    match = RANGE.match(level)
-    assert match is not None
-    sign = match["sign"] or ""
-    if sign.startswith(("<", "≤")):
-        return float(match["low"]), -1
-    is_open = bool(sign) or (match["rest"] or "-")[0] not in DASHES + "t."
-    return float(match["low"]), int(is_open)
 
 
 def date_parts(values: Values) -> list[Values]:

@@ -114,11 +114,8 @@ def _is_group_row(row: Sequence[str], names: Sequence[str]) -> bool:
     filled = [k for k, cell in enumerate(row) if cell.strip()]
     are_apart = all(later - k > 1 for k, later in pairwise([*filled, len(row)]))
     texts = [name.strip() for name in names]
-    return (
-        len(filled) > 1
-        and (are_apart or len(set(texts)) < len(texts))
-        and not any(NUMBER.match(row[k]) for k in filled)
-    )
+    has_twin = len(set(texts)) < len(texts) or any(row[k].strip() == texts[k] for k in filled[1:])
+    return len(filled) > 1 and (are_apart or has_twin) and not any(NUMBER.match(row[k]) for k in filled)
 
 
 def looks_like_data(first_row: Sequence[str]) -> bool:
@@ -327,7 +324,10 @@ def count_names(rows: Sequence[Sequence[str]], expected_names: Collection[str] =
         is_expected = any(cell.strip() in expected_names for cell in first_cells)
         return int(bool(rows) and (is_expected or not looks_like_data(first_cells)))
     rows_below = [row for row in rows[1:] if list(row) != list(rows[0])]  # concatenated files repeat the names
-    if not rows_below or _fits(rows[0], rows_below, years=True):
+    may_be_data = not rows_below or _fits(rows[0], rows_below, years=True)
+    if may_be_data and len(rows_below) > MIN_ROWS:  # the next row may have names, too, some of them the same
+        may_be_data = _fits(rows[0], rows_below[1:], years=True)
+    if may_be_data:
         expected_cells = ((j, cell.strip()) for j, cell in enumerate(rows[0]) if cell.strip() in expected_names)
         return int(any(all(row[j].strip() != name for row in rows_below) for j, name in expected_cells))
     n_rows = 2 if _is_rule(rows[1]) else 1

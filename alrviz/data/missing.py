@@ -3,12 +3,13 @@
 `MISSING` (NA, ?, null ...)         missing in the whole table
 `DOUBTFUL` (None, a dot, a dash)    missing if all other values of the column are numbers or dates; dashes also among
                                     words, but not among single letters or signs
-numbers such as -999                only pointed out, as they may be measurements
+numbers such as -999, levels such   only pointed out, as they may be measurements or answers
+as "98 Refused"
 """
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 
 from alrviz.data.dates import parse_dates, split_pairs, time_form
 from alrviz.data.doubts import DoubtCode, DoubtNote
+from alrviz.data.level_order import MAX_ORDERED_LEVELS, NO_ANSWER, answer_codes
 from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING, ReadOptions, missing_change
 from alrviz.data.parse_values import number_text, numbers_among
 from alrviz.data.quantities import measured_limits, plain_numbers
@@ -41,10 +43,14 @@ KEEP_AS_LEVEL = (  # in Python, on the page
     "options=ReadOptions(missing=()) keeps it as a level",
     'to keep it as a level, take it out of "Missing values are written" in "How it was read"',
 )
+MIN_ANSWERS = 2  # other levels of a column with answers such as "Don't know"
 MIN_GAP_RATIO = 2.0  # distance of a sentinel from the nearest other value, relative to the range of the others
 DASHES = "-\u2013\u2014"
 CODE_TEXT = "^[A-Z]{2}$"  # codes of countries and states, among which NA is Namibia
 MIN_CODES = 3
+
+
+_CellCounts = dict[str, dict[str, int]]  # numbers of cells by token and column
 
 
 class MissingTexts(NamedTuple):
@@ -66,12 +72,8 @@ class MissingTexts(NamedTuple):
 def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> MissingTexts:
     """Return which texts of `CERTAIN` and `DOUBTFUL` stand for a missing value, and in which columns."""
     candidates = pa.array([*CERTAIN, *DOUBTFUL], type=pa.string())
-    columns_by_gap: dict[str, list[str]] = {}
-    columns_by_level: dict[str, list[str]] = {}
-    n_cells = Counter[str]()  # of words, by token
-    n_cells_by_mark = Counter[str]()  # cells of errors of spreadsheets and dashes, in any column
-    marked_columns: list[str] = []
-    n_kept_cells = Counter[str]()  # of columns in which the token is a level
+    gaps, levels = _CellCounts(), _CellCounts()  # where a token is missing, and where it is a level
+    n_among_words = Counter[str]()  # missing cells of `CERTAIN` in columns of words
     for column in columns:
         stop.check()
         tokens = column.levels.filter(pc.is_in(column.levels, value_set=candidates)).to_pylist()
@@ -80,52 +82,43 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
         other_texts = column.without_texts(tokens)
         is_measured = _is_measured(other_texts)
         for token in filter(None, tokens):
-            is_level = _is_level(token, other_texts, is_measured)
-            (columns_by_level if is_level else columns_by_gap).setdefault(token, []).append(column.name)
-            if not is_level and (token.startswith("#") or not token.strip(DASHES)):
-                n_cells_by_mark[token] += column.count([token])
-                marked_columns.append(column.name)
-            if token in CERTAIN and (is_level or not is_measured):
-                (n_kept_cells if is_level else n_cells)[token] += column.count([token])
-    by_column: dict[str, tuple[str, ...]] = {}
-    for token, names in columns_by_gap.items():
-        for name in names if token in columns_by_level else ():
-            by_column[name] = (*by_column.get(name, ()), token)
-    everywhere = (
-        "",
-        *(token for token in (*MISSING, *DOUBTFUL) if token in columns_by_gap and token not in columns_by_level),
-    )
+            is_level, n_cells = _is_level(token, other_texts, is_measured), column.count([token])
+            (levels if is_level else gaps).setdefault(token, {})[column.name] = n_cells
+            if token in CERTAIN and not is_level and not is_measured:
+                n_among_words[token] += n_cells
+    everywhere = dict.fromkeys(["", *(t for t in (*MISSING, *DOUBTFUL) if t in gaps and t not in levels)])
+    by_column = _tokens_by_column({token: cells for token, cells in gaps.items() if token in levels})
     stated = {column.name: dict.fromkeys((*everywhere, *by_column.get(column.name, ()))) for column in columns}
-
     notes: list[str] = []
-    for token, names in columns_by_gap.items():
-        if token in columns_by_level:
-            note = f"{token!r} is missing in {listed(names)}, but a level of {listed(columns_by_level[token])}"
+    for token, cells in gaps.items():
+        if token in levels:
+            names = [*levels[token]]
+            note = f"{token!r} is missing in {listed([*cells])}, but a level of {listed(names)}"
             if token in CERTAIN:
-                change = missing_change({name: stated[name] for name in columns_by_level[token]}, add=[token])
-                note = DoubtNote.with_doubt(
-                    note, DoubtCode.LEVEL_TEXT, change, columns_by_level[token], n_kept_cells[token], such=repr(token)
-                )
+                change = missing_change({name: stated[name] for name in names}, add=[token])
+                n_cells = sum(levels[token].values())
+                note = DoubtNote.with_doubt(note, DoubtCode.LEVEL_TEXT, change, names, n_cells, such=repr(token))
             notes.append(note)
-        elif token in n_cells and token.isalpha():
-            reading = (
-                f"{token!r} was read as missing in {n_cells[token]:,} {'cell' if n_cells[token] == 1 else 'cells'} of "
-            )
-            note = Sentence(*(f"{reading}{listed(names)} ({advice})" for advice in KEEP_AS_LEVEL))
-            change = missing_change({name: stated[name] for name in names}, remove=[token])
+        elif (n_cells := n_among_words[token]) and token.isalpha():
+            reading = f"{token!r} was read as missing in {plural(n_cells, 'cell')} of {listed([*cells])}"
+            note = Sentence(*(f"{reading} ({advice})" for advice in KEEP_AS_LEVEL))
+            change = missing_change({name: stated[name] for name in cells}, remove=[token])
             notes.append(
-                DoubtNote.with_doubt(note, DoubtCode.MISSING_TEXT, change, names, n_cells[token], such=repr(token))
+                DoubtNote.with_doubt(note, DoubtCode.MISSING_TEXT, change, [*cells], n_cells, such=repr(token))
             )
-        elif token not in CERTAIN and token.strip(DASHES):
-            notes.append(f"{token!r} in {listed(names)} was read as missing, as the other values are numbers or dates")
-    if n_cells_by_mark:
-        counts = ", ".join(f"{token} ({plural(count, 'cell')})" for token, count in n_cells_by_mark.items())
-        notes.append(f"{counts} in {listed(list(dict.fromkeys(marked_columns)))} read as missing")
-    level_texts: dict[str, tuple[str, ...]] = {}
-    for token, names in columns_by_level.items():
-        for name in names if token in CERTAIN else ():
-            level_texts[name] = (*level_texts.get(name, ()), token)
-    return MissingTexts(tuple(dict.fromkeys(everywhere)), by_column, level_texts, notes)
+    # Errors of spreadsheets, and tokens that would be levels among words.
+    marks = {token: cells for token, cells in gaps.items() if token.startswith("#") or token not in CERTAIN}
+    if marks:
+        counts = ", ".join(f"{token} ({plural(sum(cells.values()), 'cell')})" for token, cells in marks.items())
+        notes.append(f"{counts} in {listed(list(_tokens_by_column(marks)))} read as missing")
+    certain_levels = _tokens_by_column({token: cells for token, cells in levels.items() if token in CERTAIN})
+    return MissingTexts(tuple(everywhere), by_column, certain_levels, notes)
+
+
+def _tokens_by_column(counts: _CellCounts) -> dict[str, tuple[str, ...]]:
+    """Return the tokens of each column, given the cells of each token by column."""
+    names = dict.fromkeys(name for cells in counts.values() for name in cells)
+    return {name: tuple(token for token, cells in counts.items() if name in cells) for name in names}
 
 
 def _is_level(token: str, other_texts: TextColumn, is_measured: bool) -> bool:
@@ -133,6 +126,8 @@ def _is_level(token: str, other_texts: TextColumn, is_measured: bool) -> bool:
     if token in CERTAIN:
         are_codes = len(other_texts.levels) >= MIN_CODES and all_match(other_texts.levels, CODE_TEXT)
         return are_codes and bool(re.match(CODE_TEXT, token))
+    if len(other_texts.levels) == 0 and not token.strip(DASHES + "."):
+        return False
     are_words = len(other_texts.levels) > 0 and pc.min(pc.utf8_length(other_texts.levels)).as_py() > 1
     return not is_measured and not (are_words and not token.strip(DASHES))
 
@@ -204,10 +199,7 @@ def column_sentinels(numbers: np.ndarray) -> list[float]:
 def _may_have_sentinels(numbers: np.ndarray) -> bool:
     """Return False if a sample of rows shows that no value can be far from the others, to avoid sorting all rows."""
     low, high = float(numbers.min()), float(numbers.max())
-    sample, third_of_range = (
-        numbers[:: 1 + len(numbers) // SAMPLE_ROWS],
-        (high - low) / 3,
-    )  # a gap is two thirds of the range
+    sample, third_of_range = numbers[:: 1 + len(numbers) // SAMPLE_ROWS], (high - low) / 3  # a gap is two thirds
     is_inside = (sample > low + third_of_range) & (sample < high - third_of_range)
     return low in SENTINELS or high in SENTINELS or not is_inside.any()
 
@@ -244,19 +236,37 @@ def _ends_a_scale(value: float, other_values: np.ndarray) -> bool:
     return is_scale and (len(other_values) >= 3 or (other_values.tolist() == [1, 2] and value >= 8))
 
 
-def sentinel_notes(
-    columns_by_number: dict[str, list[str]], columns: Mapping[str, pd.Series], options: ReadOptions
-) -> list[str]:
-    """Return a doubt for each number that may stand for a missing value; its change adds it to the missing texts."""
+def no_answers(columns: Sequence[pd.Series]) -> dict[str, list[str]]:
+    """Return the levels that are no answers (Don't know, 98 Refused), each with the columns that contain it.
+
+    Columns with fewer than two other levels are left out, as little would be left of them.
+    """
+    columns_by_text: dict[str, list[str]] = {}
+    for series in columns:
+        levels = series.cat.categories.tolist() if isinstance(series.dtype, pd.CategoricalDtype) else []
+        answers = (answer_codes(levels) if len(levels) <= MAX_ORDERED_LEVELS else None) or {}
+        texts = [level for level in levels if NO_ANSWER.match(answers[level][1] if answers else level)]
+        for text in texts if len(levels) - len(texts) >= MIN_ANSWERS else ():
+            columns_by_text.setdefault(text, []).append(str(series.name))
+    return columns_by_text
+
+
+def missing_doubts(code: DoubtCode, columns: Sequence[pd.Series], options: ReadOptions) -> list[str]:
+    """Return a doubt for each value that may stand for a missing one; its change adds it to the missing texts.
+
+    `code` is SENTINEL for numbers, or NO_ANSWER for levels.
+    """
+    find_values, read = (sentinels, "number") if code is DoubtCode.SENTINEL else (no_answers, "level")
+    series_by_name = {str(series.name): series for series in columns}
     notes: list[str] = []
-    for token, names in columns_by_number.items():
-        n_cells_by_column = {name: int((columns[name] == float(token)).sum()) for name in names}
-        columns_text = ", ".join(
-            f"{name!r} ({plural(n_cells, 'cell')})" for name, n_cells in [*n_cells_by_column.items()][:MAX_NAMED]
-        )
+    for token, names in find_values(columns).items():
+        value = float(token) if code is DoubtCode.SENTINEL else token
+        counts = {name: int((series_by_name[name] == value).sum()) for name in names}
+        columns_text = ", ".join(f"{name!r} ({plural(counts[name], 'cell')})" for name in names[:MAX_NAMED])
         columns_text += f" and {len(names) - MAX_NAMED:,} more columns" if len(names) > MAX_NAMED else ""
-        reading = f"{token} in {columns_text} may stand for a missing value; it was read as a number "
-        # Only for these columns: in others the same number may be a value.
+        value_text = token if code is DoubtCode.SENTINEL else repr(token)
+        reading = f"{value_text} in {columns_text} may stand for a missing value; it was read as a {read} "
+        # Only for these columns: in others the same text may be a value.
         change = missing_change({name: options.for_column(name).missing or ("",) for name in names}, add=[token])
         column_options = ReadOptions().with_change(change).explicit_options["columns"]
         option = f"ReadOptions(columns={column_options!r})" if len(names) <= MAX_NAMED else "its doubt's change"
@@ -264,7 +274,5 @@ def sentinel_notes(
             f"{reading}(options={option} reads it as missing)",
             f'{reading}(to read it as missing, add it in "How it was read" to "Missing values are written")',
         )
-        notes.append(
-            DoubtNote.with_doubt(note, DoubtCode.SENTINEL, change, names, sum(n_cells_by_column.values()), such=token)
-        )
+        notes.append(DoubtNote.with_doubt(note, code, change, names, sum(counts.values()), such=value_text))
     return notes

@@ -24,6 +24,7 @@ from alrviz.errors import Sentence, TableError, listed, plural, short
 from alrviz.stop import NEVER, StopToken
 
 CODE_NUMBER = rf"^[+{MINUS}]?(0[0-9]|[0-9]{{16}})"
+CODE_WITH_E = "^[0-9]+E[0-9]+$"  # of parts: 3E05, 10E4; programs write numbers as 3.0e+05 or 3E+05
 LONG_NUMBER = rf"^[+{MINUS}]?[0-9.,]*[0-9]{{16}}"
 EXACT_DIGITS = 15
 INFINITE = rf"^[+{MINUS}]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
@@ -63,25 +64,22 @@ def doubt_of_marks(columns: Sequence[TextColumn], options: ReadOptions, decimal:
     """Return a doubt if a mark in a file with semicolons may be of decimals or of thousands, as in 12.110."""
     if options.delimiter != ";" or options.decimal is not None or options.thousands is not None:
         return []
-    mark, other_decimal = decimal, "," if decimal == "." else "."
     example_by_column: dict[str, str] = {}
     for column in columns:
         levels = column.text_cells.levels
         if not len(levels) or not all_match(levels, NUMBERLIKE) or _all_plain(levels):
             continue
-        if thousands or not all_match(levels, rf"^[+{MINUS}]?([1-9][0-9]{{0,2}}([{mark}][0-9]{{3}})*|0)$"):
+        if thousands or not all_match(levels, rf"^[+{MINUS}]?([1-9][0-9]{{0,2}}([{decimal}][0-9]{{3}})*|0)$"):
             return []
-        example_by_column[column.name] = levels.filter(pc.match_substring(levels, mark))[0].as_py()
+        example_by_column[column.name] = levels.filter(pc.match_substring(levels, decimal))[0].as_py()
     if not example_by_column:
         return []
     example = next(iter(example_by_column.values()))
-    note = (
-        f"{example!r} in {listed(list(example_by_column))} was read with a decimal {mark!r}, and may have it between "
-        f"thousands"
-    )
-    number = as_floats(pa.array([example]), mark, "")[0]
-    doubt_texts = {"such": example, "read": f"{number:g}", "other": example.replace(mark, "")}
-    change = {"decimal": other_decimal, "thousands": mark}
+    columns_text = listed(list(example_by_column))
+    note = f"{example!r} in {columns_text} was read with a decimal {decimal!r}, and may have it between thousands"
+    number = as_floats(pa.array([example]), decimal, "")[0]
+    doubt_texts = {"such": example, "read": f"{number:g}", "other": example.replace(decimal, "")}
+    change = {"decimal": other_mark(decimal), "thousands": decimal}
     return [DoubtNote.with_doubt(note, DoubtCode.MARK_OF_NUMBERS, change, list(example_by_column), 0, **doubt_texts)]
 
 
@@ -105,7 +103,8 @@ def is_numeric(column: TextColumn, decimal: str, thousands: str) -> bool:
     levels = column.levels
     if len(levels) == 0 or not all_match(levels, number_pattern(decimal, thousands)) or all_match(levels, INFINITE):
         return False
-    return not (pc.any(pc.match_substring_regex(levels, CODE_NUMBER)).as_py() or merges(levels, decimal))
+    has_codes = pc.any(pc.match_substring_regex(levels, CODE_NUMBER)).as_py() or all_match(levels, CODE_WITH_E)
+    return not (has_codes or merges(levels, decimal))
 
 
 def other_mark(decimal: str) -> str:

@@ -11,14 +11,7 @@ DELIMITERS = (",", ";", "\t", "|")
 DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", " ", "'")
 MAX_NAME_ROWS = 3  # rows of names
-OF_COLUMNS = (
-    "missing",
-    "dayfirst",
-    "pivot",
-    "spellings",
-    "fill_down",
-    "numbers",
-)  # options that a single column may have
+OF_COLUMNS = ("missing", "dayfirst", "pivot", "spellings", "fill_down", "numbers")  # that a single column may have
 ENCODINGS = (
     "utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1", "cp1251", "koi8_r", "cp1253", "shift_jis", "euc_jp", "gb18030",
     "big5", "euc_kr", "utf-8-cp1252",
@@ -28,13 +21,14 @@ MIXED = "utf-8-cp1252"  # UTF-8 with stray bytes of cp1252, as in concatenated f
 MISSING = (
     *("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "Null", "-"),
     *("#N/A", "#NA", "#VALUE!", "#DIV/0!", "#REF!", "#NAME?", "#NUM!", "<NA>", "NaT", "(null)", "\\N", "n.a.", "N.A."),
-    "k.A.",
+    *("k.A.", "./.", ".|."),
 )
 # Texts that are missing among numbers and dates; among words they may be a level ("none", "mild", "severe").
 DOUBTFUL = (
     *("-", "--", "---", ".", "..", "*", "None", "none", "NONE", "nil", "Nil", "NIL", "na", "Na", "N/a"),
     *("\u2013", "\u2014", "missing", "Missing", "unknown", "Unknown", "UNKNOWN", "not available", "Not available"),
     *("Not Available", "not reported", "Not reported", "unbekannt", "keine Angabe", "refused", "Refused"),
+    *("not asked", "Not asked", "n.d.", "N.D.", "n/d", "N/D", "nd", "ND", "n.b.", "н/д"),
 )
 CERTAIN = tuple(token for token in MISSING if token not in DOUBTFUL)
 

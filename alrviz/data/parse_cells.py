@@ -56,10 +56,8 @@ def parse_column(column: SourceColumn, spec: ColumnSpec) -> ParsedValues:
             return spec.take_dates(dates), np.zeros(len(dates), dtype=bool)
         column = TextColumn.from_values(spec.source, [value and str(value) for value in column.to_pylist()])
     level_values, is_unreadable_level = spec.parse_texts(column.levels)
-    values, bad = (
-        np.concatenate([level_values, spec.gap])[column.codes],
-        np.append(is_unreadable_level, False)[column.codes],
-    )
+    values = np.concatenate([level_values, spec.gap])[column.codes]
+    bad = np.append(is_unreadable_level, False)[column.codes]
     if column.is_number is not None and spec.type == "number":
         number_rows = np.flatnonzero(column.is_number & (column.codes >= 0))
         distinct_codes, inverse = np.unique(column.codes[number_rows], return_inverse=True)

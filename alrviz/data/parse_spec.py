@@ -27,6 +27,7 @@ from alrviz.data.parse_values import (
     DATE_PARTS,
     DAY_FORMS,
     ISO,
+    MINGUO,
     NO_DATE,
     PIVOT,
     TIME_FORMS,
@@ -136,7 +137,8 @@ class ColumnSpec:
             return np.array(levels, dtype=object)[:-1], np.zeros(len(texts), dtype=bool)
         is_gap = self._is_gap(texts)
         if self.type == "date":
-            dates = self._dates(texts)
+            dates = np.full(len(texts), NO_DATE)
+            dates[~is_gap] = self._dates(texts.filter(pa.array(~is_gap)))
             is_unread, values = np.isnat(dates), self.take_dates(dates)
         else:
             numbers = self._numbers(pc.if_else(pa.array(is_gap), None, texts))
@@ -225,6 +227,7 @@ class ColumnSpec:
         """Return texts as dates in the spec's form, else in any unambiguous form; NaT for other texts."""
         dates = np.full(len(texts), NO_DATE)
         clear = [form for form, text in DAY_FORMS.items() if self.day_first is not None or "first" not in text]
+        clear.remove(MINGUO)  # 114/05/01 may be a mistake in a column of other dates
         for form in dict.fromkeys((self.form or ISO, ISO, *clear)):
             is_unread = np.isnat(dates)
             if not is_unread.any():

@@ -176,8 +176,8 @@ def _bare_number(text_by_group: dict[str, str]) -> tuple[str | None, str, bool]:
         text_by_group["close"] in ("--", "\u2014") and not number.endswith((".", ","))
     ):
         return None, "", False
-    if text_by_group["before"] and text_by_group["after"] == "B":  # with a currency B is billions, not bytes
-        text_by_group["factor"], text_by_group["after"] = "B", ""
+    if text_by_group["before"] and text_by_group["after"] in ("B", "m"):  # with a currency no bytes and no metres
+        text_by_group["factor"], text_by_group["after"] = text_by_group["after"].upper(), ""
     unit = text_by_group["before"] or text_by_group["after"] or text_by_group["word"]
     minuses = sum(text_by_group[name] not in ("", "+") for name in ("sign", "minus", "open")) + is_behind
     if (text_by_group["before"] and (text_by_group["after"] or text_by_group["word"])) or minuses > 1:
@@ -308,11 +308,21 @@ SPLIT_DATE_FORMS = {
     "a/b/y": r"^(?P<first>[0-9]{1,2})/(?P<other>[0-9]{1,2})/(?P<year>[0-9]{4}|[0-9]{2})" + _TIME,
     "a-b-y": r"^(?P<first>[0-9]{1,2})-(?P<other>[0-9]{1,2})-(?P<year>[0-9]{4})" + _TIME,
     "a-b-yy": r"^(?P<first>[0-9]{2})-(?P<other>[0-9]{2})-(?P<year>[0-9]{2})" + _TIME,
-    "d.m.y": r"^(?P<day>[0-9]{1,2})\.(?P<month>[0-9]{1,2})\.(?P<year>[0-9]{4})" + _TIME,
+    "d.m.y": r"^(?P<day>[0-9]{1,2})\.(?P<month>[0-9]{1,2})\.(?P<year>[0-9]{4})(?: ?[r\x{0433}]\.)?" + _TIME,
     "d.m.yy": r"^(?P<day>[0-9]{1,2})\.(?P<month>[0-9]{1,2})\.(?P<year>[0-9]{2})" + _TIME,
     "d name y": rf"^{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|er|\.)?{_DAY_NAME_MARK}{_NAME}(?:, |{_DAY_NAME_MARK})"
     r"(?P<year>[0-9]{4}|[0-9]{2})" + _TIME,
     "name d y": rf"^{_WEEKDAY}{_NAME} (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,? (?P<year>[0-9]{{4}})" + _TIME,
+}
+# Years of a Japanese emperor (R3 is 2021) and of the Republic of China, whose date begins with three digits.
+ERA_YEARS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867, "民國": 1911, "民国": 1911, "": 1911}
+ERA_YEARS |= {"R": 2018, "H": 1988, "S": 1925, "T": 1911, "M": 1867}
+MINGUO = "roc y/m/d"
+SPLIT_DATE_FORMS |= {
+    "era y/m/d": rf"^(?P<era>[RHSTM]|{'|'.join(era for era in ERA_YEARS if len(era) > 1)})\.? ?"
+    r"(?P<year>[0-9]{1,3}|元)[年./-](?P<month>[0-9]{1,2})[月./-](?P<day>[0-9]{1,2})日?" + _TIME,
+    MINGUO: r"^(?P<era>)(?P<year>1[0-9]{2})/(?P<month>[0-9]{2})/(?P<day>[0-9]{2})" + _TIME,
+    "y年m月d日": r"^(?P<year>[0-9]{4})年 ?(?P<month>[0-9]{1,2})月 ?(?P<day>[0-9]{1,2})日" + _TIME,
 }
 EIGHT_DIGITS = "yyyymmdd"
 DATE_FORMS = {
@@ -323,6 +333,8 @@ DAY_FORMS = {form: text for form, text in DATE_FORMS.items() if "<day>" in text 
 ISO = "y-m-d"  # accepted in every column of dates, as it is unambiguous, and JSON and programs write it
 TIME_FORMS = {
     "clock": rf"^{_CLOCK}$",
+    "hour am or pm": r"^(?P<hour>[0-9]{1,2})(?P<minute>)(?P<second>) ?(?P<half>[AaPp])\.?[Mm]\.?$",
+    "09h30": r"^(?P<hour>[0-9]{1,2}) ?h ?(?P<minute>[0-5][0-9])(?P<second>)$",
     "length": r"^(?P<hour>[0-9]{1,3}):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9](?:[.,][0-9]+)?))?$",
 }
 # Amounts in several units, each with its value in hours, days or inches; and one number of a pair.
@@ -365,7 +377,10 @@ def dates_of(levels: "pa.Array", form: str, day_first: bool, pivot: int = PIVOT)
     year_texts = np.where(groups["yy"] == "", groups["year"], groups["yy"]) if "yy" in groups else groups["year"]
     years = _whole(year_texts)
     is_short = np.array([len(text) == 2 for text in year_texts], dtype=bool)
-    years = np.where(is_short, years + np.where(years < pivot, 2000, 1900), years)
+    if "era" in groups:
+        years += np.array([ERA_YEARS[era] for era in groups["era"]], dtype=np.int64)
+    else:
+        years = np.where(is_short, years + np.where(years < pivot, 2000, 1900), years)
     if "name" in groups:
         months = np.array([MONTH_NAMES.get(name.lower(), 0) for name in groups["name"]], dtype=np.int64)
     else:
@@ -420,7 +435,7 @@ def _match_groups(levels: "pa.Array", pattern: str) -> tuple["np.ndarray", dict[
 
 
 def _whole(texts: "np.ndarray") -> "np.ndarray":
-    numbers: np.ndarray = np.where(texts == "", "0", texts).astype(np.int64)
+    numbers: np.ndarray = np.where(texts == "", "0", np.where(texts == "元", "1", texts)).astype(np.int64)
     return numbers
 
 

@@ -6,6 +6,7 @@ brackets become a minus, and k, M and B factors. 12.5% becomes 12.5.
 
 import re
 from collections.abc import Sequence
+from itertools import chain, combinations
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,19 @@ from alrviz.errors import plural
 MIN_NUMBERS = 5  # other numbers of a column with limits
 COUNT_NAME = re.compile(r"^(n|freq|frequency|counts?|n_?cases|cases|anzahl|häufigkeit)$")
 TOTAL_NAME = re.compile(r"^((row )?totals?|all|sum|summe|gesamt)$", re.IGNORECASE)
+# Names of the columns of the long form, with one row for each measurement of a case.
+PARAMETER_NAME = re.compile(
+    r"^(param(eter)?s?|variable|measure(ment)?|metric|indicator|attribute|property|characteristic|question|test|analyte|"
+    r"assay|sensor|channel|feature|key|merkmal|kennzahl|frage)[\W_]*(name|id|code|type)?$",
+    re.IGNORECASE,
+)
+VALUE_NAME = re.compile(
+    r"^(values?|val|results?|reading|measurement|answer|response|score|(mess)?wert|ergebnis|antwort)[\W_]*(\w+)?$",
+    re.IGNORECASE,
+)
+MAX_KEY_COLUMNS = 6  # among which one or two that number the cases are looked for
+MIN_ROWS_PER_CASE = 1.5
+LONG_FORM_ROWS = 20_000  # from which the long form is detected
 MIN_COUNTS, MAX_COUNTS, MAX_COUNT_COLUMNS = 2, 10_000, 12  # rows and columns of a table of counts
 MAX_UNITS = 4  # of a column; with more they are words
 PERCENT = r"^[0-9.,]+ ?%$"
@@ -64,6 +78,31 @@ def cross_table_note(columns: Sequence[pd.Series]) -> str:
     )
 
 
+def long_form_note(columns: Sequence[pd.Series]) -> str:
+    """Return a note on a table in the long form, with one row for each measurement of a case; "" for other tables.
+
+    One or two columns number the cases, each of which has several rows, and each parameter once.
+    """
+    parameters = [column for column in columns if PARAMETER_NAME.match(str(column.name)) and column.nunique() > 1]
+    values = [column for column in columns if VALUE_NAME.match(str(column.name))]
+    if len(parameters) != 1 or not values or parameters[0].dtype.kind != "O":
+        return ""
+    others = [column[:LONG_FORM_ROWS] for column in columns if column is not parameters[0] and column is not values[0]]
+    for keys in chain(*(combinations(others[:MAX_KEY_COLUMNS], n_keys) for n_keys in (1, 2))):
+        cases = pd.concat(keys, axis=1)
+        n_cases = len(cases.drop_duplicates())
+        is_case = n_cases > 1 and MIN_ROWS_PER_CASE * n_cases <= len(cases)
+        if is_case and not pd.concat([cases, parameters[0][:LONG_FORM_ROWS]], axis=1).duplicated().any():
+            names = [str(key.name) for key in keys]
+            parameter, value = str(parameters[0].name), str(values[0].name)
+            return (
+                f"this looks like the long form, with a row for each {parameter!r} of each {' and '.join(names)}: for "
+                f"one row each, pivot it first, such as by frame.pivot_table({value!r}, {names!r}, {parameter!r}, "
+                'aggfunc="first").reset_index(), or by a pivot table in a spreadsheet'
+            )
+    return ""
+
+
 def _split_count_columns(columns: Sequence[pd.Series]) -> tuple[list[pd.Series], list[pd.Series]]:
     """Return the columns of whole numbers from 0, and those without numbers; empty lists for a table without counts."""
     if not 3 <= len(columns) <= MAX_COUNT_COLUMNS or not MIN_COUNTS <= len(columns[0]) <= MAX_COUNTS:
@@ -83,9 +122,8 @@ def percent_note(column: TextColumn) -> str:
     percent_example, share_example = column.levels.filter(percents)[0].as_py(), share_texts[0].as_py()
     rows_text = plural(column.count(share_texts.to_pylist()), "share such as", "shares such as")
     return (
-        f"{column.name!r} mixes percents such as {percent_example!r} with {rows_text} {share_example!r}: each is "
-        f"read as the number that is "
-        "written, so bring them to one unit"
+        f"{column.name!r} mixes percents such as {percent_example!r} with {rows_text} {share_example!r}: each is read "
+        "as the number that is written, so bring them to one unit"
     )
 
 

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from alrviz.data.dataset import Dataset, dataset_of
+from alrviz.data.doubts import NoteCode, notes_about
 from alrviz.data.limits import Limits
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ParseSpec
@@ -100,8 +101,8 @@ def dataset_by_spec(
 ) -> Dataset:
     """Return a table as a data set: the second half of `read_table`.
 
-    The doubts of a table whose class is refused are the notes of the error (`__notes__`), as another reading of a
-    column may make it a class.
+    The doubts of a table whose class is refused, and how to reshape it, are the notes of the error (`__notes__`), as
+    another reading of a column may make it a class.
     """
     if spec is not None:
         target = target or spec.target
@@ -111,6 +112,8 @@ def dataset_by_spec(
     try:
         return dataset_of(table, target, kinds=kinds, quartiles=quartiles, stop=stop)
     except TableError as error:
+        for note in notes_about(table.notes, {NoteCode.SHAPE}):
+            error.add_note(str(note))
         for doubt in table.doubts:
             error.add_note(f"doubtful: {doubt.question} If so: options=alrviz.{doubt.options_text}")
         raise

@@ -76,8 +76,7 @@ class UnevenRows:
             examples = [f"{place_of(row.record)}: {short(row.text)}" for row in cut_rows[:NAMED_LINES]]
             raise TableError(
                 f"{len(cut_rows):,} of {n_rows:,} lines have more than the table's {cells_text}: is it in a text "
-                f"without "
-                f"quotation marks? The first are {'; '.join(examples)}"
+                f"without quotation marks? The first are {'; '.join(examples)}"
             )
         notes = list[str]()
         for change, rows in changes.items():

@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alrviz.data.kinds import as_levels, sort_levels
+from alrviz.data.kinds import as_levels
+from alrviz.data.level_order import sort_levels
 from alrviz.errors import TableError, nearest
 
 NO_SPLIT = {"repeats": "separate", "groups": None, "time": None}

@@ -7,16 +7,17 @@ raw.py                                 interpret.py, or apply_spec.py by a spec
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from alrviz.data.apply_spec import read_by_spec
-from alrviz.data.doubts import Doubt, doubts_among
+from alrviz.data.doubts import Doubt, DoubtCode, doubts_among
 from alrviz.data.interpret import interpret
 from alrviz.data.kinds import date_parts, pair_parts
 from alrviz.data.limits import NO_LIMITS, OWN_LIMITS, Limits, require_rows
-from alrviz.data.missing import sentinel_notes, sentinels
+from alrviz.data.missing import missing_doubts
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ParseSpec
 from alrviz.data.raw import read_raw
@@ -53,12 +54,7 @@ class Table:
 
     @classmethod
     def from_raw(
-        cls,
-        name: str,
-        parsed: RawTable,
-        limits: Limits,
-        given_options: ReadOptions,
-        allow_one_column: bool = False,
+        cls, name: str, parsed: RawTable, limits: Limits, given_options: ReadOptions, allow_one_column: bool = False
     ) -> "Table":
         """Return a table of a raw table's columns of `Values`; a date or blood pressure is followed by its parts.
 
@@ -81,8 +77,9 @@ class Table:
         table = cls(
             name, tuple(all_values), options, limits, (), parsed.sheets, given_options, parsed.head, parsed.kinds
         )
-        series = {column.name: column.series for column in table.values}
-        return replace(table, notes=(*parsed.notes, *sentinel_notes(table.sentinels, series, options)))
+        series = [column.series for column in table.values if not column.is_derived]
+        doubts = [missing_doubts(code, series, options) for code in (DoubtCode.SENTINEL, DoubtCode.NO_ANSWER)]
+        return replace(table, notes=(*parsed.notes, *chain(*doubts)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,11 +90,6 @@ class Table:
     def n_rows(self) -> int:
         """Number of rows, with or without a class."""
         return len(self.values[0].series)
-
-    @cached_property
-    def sentinels(self) -> dict[str, list[str]]:
-        """Numbers that look like missing values, such as "-999", each with the columns that contain it."""
-        return sentinels([column.series for column in self.values if not column.is_derived])
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:

@@ -16,13 +16,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alrviz.data.doubts import DoubtCode, DoubtNote
 from alrviz.data.kinds import as_levels, guess_kind
 from alrviz.data.limits import Limits, check_classes
-from alrviz.data.options import ReadOptions, missing_change
 from alrviz.data.parse_values import number_text
 from alrviz.data.values import Values
-from alrviz.errors import MEASURED_TARGET, Sentence, TableError, listed, plural, short
+from alrviz.errors import MEASURED_TARGET, Sentence, TableError, listed, short
 
 MAX_NUMERIC_CLASSES = 20  # a target with more distinct numbers is a measurement, unless `quartiles` is set
 TARGET_NAMES = ("class", "target", "label", "y", "outcome")
@@ -33,14 +31,6 @@ NAME_WORDS = re.compile(
     r"defaulted|cancell?ed|survival|disease)($|[\W_])"
 )
 USUAL_NAMES = ("species", "response", "result", "status", "decision", "income", "quality", "category", "type", "group")
-NO_ANSWER = re.compile(
-    r"^(dk|d/k|dk/na|dk/nr|nr|na/dk|ref(used)?|don['\u2019]?t know|do not know|unknown|"
-    r"not (known|asked|applicable|stated|reported|answered|available)|no (answer|response|data)|"
-    r"(prefer|rather) not (to )?(say|answer)|missing|inap|not sure|unsure|wei(ß|ss) nicht|keine (angabe|antwort)|"
-    r"k\.? ?a\.?|unbekannt)"
-    r"( ?[/(,] ?(dk|na|nr|ref(used)?|no answer|don'?t know)\)?)?$",
-    re.IGNORECASE,
-)
 MAX_GUESSED_CLASSES = 20  # of a column that is guessed to be the target
 
 
@@ -208,21 +198,6 @@ def _quartiles(series: pd.Series) -> tuple[pd.Series, list[str]]:
     codes = np.where(np.isnan(numbers), -1, np.searchsorted(cuts, numbers, side="left"))
     classes = pd.Series(pd.Categorical.from_codes(codes, categories=labels), name=series.name)
     return classes, [f"{series.name!r} was cut at {', '.join(texts) or 'no value'} into {len(labels)} classes"]
-
-
-def no_answer_doubt(target: str, classes: pd.Series, options: ReadOptions) -> list[str]:
-    """Return a doubt about classes that are no answers (DK, refused), if at least two other classes are left."""
-    counts = classes.value_counts(sort=False)
-    names = [str(name) for name in counts.index if NO_ANSWER.match(str(name))]
-    if not names or len(counts) - len(names) < 2:
-        return []
-    n_rows = int(counts[names].sum())
-    change = missing_change({target: options.for_column(target).missing or ("",)}, add=names)
-    columns = ReadOptions().with_change(change).explicit_options["columns"]
-    option = f"options=ReadOptions(columns={columns!r}) drops their rows"
-    note = f"{listed(names)} of {target!r} ({plural(n_rows, 'row')}) may be no answer, and is a class"
-    sentence = Sentence(f"{note} ({option})", note)
-    return [DoubtNote.with_doubt(sentence, DoubtCode.NO_ANSWER, change, [target], n_rows, such=listed(names))]
 
 
 def check_labels(target: str, classes: pd.Series, limits: Limits) -> list[str]:

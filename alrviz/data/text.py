@@ -388,7 +388,7 @@ def _may_be_variant(rare: str, common: str, ratio: float) -> bool:
     """Return whether two texts have the same letters and digits, or the rare one is a likely misspelling."""
     letters, common_letters = (MARKS_OF_WRITING.sub("", text) for text in (rare, common))
     if letters == common_letters:
-        return bool(letters)
+        return any(map(str.isalpha, letters))  # 11.7 is no spelling of 117
     if any(answer in (letters, common_letters) and answer[0] in (letters, common_letters) for answer in FULL_ANSWERS):
         return True
     if (

@@ -48,6 +48,14 @@ EMPTY_CELL = re.compile(rb'<c(?:\s+[a-z]+="[\w.:-]*")*\s*/>')  # a format withou
 UNCACHED = (re.compile(rb"</f>\s*(?:<v\s*/>|<v></v>)?\s*</c>"), re.compile(rb"<f[^>]*/>\s*(?:<v\s*/>|<v></v>)?\s*</c>"))
 ERROR_CELL = re.compile(rb'<c\s[^>]*\bt="e"[^>]*>(?:<f[^>]*/>|<f[^>]*>[^<]*</f>)?\s*<v>([^<]+)</v>')
 
+# Values of cells and formulas in .xls files that are errors, and their codes.
+XLS_ERROR = re.compile(
+    rb"(?:\x05\x02\x08\x00.{6}([\x00\x07\x0f\x17\x1d\x24\x2a])\x01|"
+    rb"\x06\x00.{8}\x02.([\x00\x07\x0f\x17\x1d\x24\x2a]).{3}\xff\xff)",
+    re.DOTALL,
+)
+XLS_ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
+
 
 def read_workbook(data: Buffer, request: ReadRequest) -> RawTable:
     """Return the table of a sheet, read like the same table saved as CSV.
@@ -144,13 +152,13 @@ def _damage_text(error: BaseException) -> str:
 def _check_archive(data: Buffer, limits: Limits, stop: StopToken) -> tuple[Buffer, int, Counter[str]]:
     """Return a workbook that can be parsed within the limits, its number of formulas without a value, and its errors.
 
-    Both are of all sheets; errors, such as #N/A, are counted by their text. An .xls file is returned unchanged: its
-    sheets have at most 65,536 rows and 256 columns.
+    Both are of all sheets; errors, such as #N/A, are counted by their text. An .xls file, whose sheets have at most
+    65,536 rows and 256 columns, is returned unchanged.
     """
     if not data.startswith(b"PK"):
         if PASSWORD_MARK in data:
             raise TableError(_PASSWORD)
-        return data, 0, Counter()
+        return data, 0, Counter(XLS_ERRORS[ord(cell[1] or cell[2])] for cell in XLS_ERROR.finditer(data))
     renumbered: dict[str, bytes] = {}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
@@ -160,7 +168,7 @@ def _check_archive(data: Buffer, limits: Limits, stop: StopToken) -> tuple[Buffe
             if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others cannot be read in pieces
                 raise TableError("the workbook is packed in a way that no spreadsheet program uses; save it again")
             if entry.filename == "content.xml":
-                _check_content(_pieces(archive, entry, stop), limits)
+                errors += _check_content(_pieces(archive, entry, stop), limits)
                 continue
             extent = _Extent()
             for piece in _pieces(archive, entry, stop):
@@ -280,13 +288,18 @@ def _renumber(xml: bytes) -> tuple[bytes, int, int]:
     return xml, len(rows), len(columns)
 
 
-def _check_content(pieces: Iterator[bytes], limits: Limits) -> None:
-    """Check the sheets of an OpenDocument file against the limits; a repeated row or cell counts as often."""
-    parser = expat.ParserCreate()
+def _check_content(pieces: Iterator[bytes], limits: Limits) -> Counter[str]:
+    """Check the sheets of an OpenDocument file against the limits; return its errors by their text.
+
+    A repeated row or cell counts as often for the limits.
+    """
+    parser, errors = expat.ParserCreate(), Counter[str]()
+    parser.buffer_text = True
     row = column = width = n_rows = n_columns = repeats = 0
+    is_error = False
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal row, column, width, n_rows, n_columns, repeats
+        nonlocal row, column, width, n_rows, n_columns, repeats, is_error
         if name == "table:table":
             row = n_rows = n_columns = 0
         elif name == "table:table-row":
@@ -294,6 +307,7 @@ def _check_content(pieces: Iterator[bytes], limits: Limits) -> None:
             repeats = int(attributes.get("table:number-rows-repeated", 1))
         elif name in ("table:table-cell", "table:covered-table-cell"):
             column += int(attributes.get("table:number-columns-repeated", 1))
+            is_error = attributes.get("calcext:value-type") == "error"
             if any(key.startswith("office:") for key in attributes):
                 width = column
         elif name == "text:p":
@@ -308,10 +322,12 @@ def _check_content(pieces: Iterator[bytes], limits: Limits) -> None:
             _check_rectangle(n_rows, n_columns, limits)
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = lambda text: errors.update([text.strip()] if is_error and text.strip() else [])
     parser.StartDoctypeDeclHandler = lambda *_: _Extent().add(b"<!DOCTYPE")
     for piece in pieces:
         parser.Parse(piece, False)
     parser.Parse(b"", True)
+    return errors
 
 
 # ---- sheets ----------------------------------------------------------------------------------------------------------

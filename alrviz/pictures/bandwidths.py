@@ -39,7 +39,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     names = [short(path.columns[d], _MAX_NAME_CHARS) for d in order[:N_NAMED]][: len(tips)]
     name_colours = [colours[d] for d in order[:N_NAMED]][: len(tips)]
     if tips:  # the unit of the axis is the dotted line
-        tips, names, name_colours = [*tips, (tips[0][0], 1.0)], [*names, "Silverman's"], [*name_colours, GREY]
+        tips, names, name_colours = [*tips, (tips[0][0], 1.0)], [*names, "Silverman's = 1"], [*name_colours, GREY]
     move_indices = np.flatnonzero(path.outer)
     step_indices, column_indices = np.repeat(move_indices, n_columns), np.tile(np.arange(n_columns), len(move_indices))
     loss_curves = [np.asarray(values, dtype=np.float64) for values in path.losses.values()]
@@ -47,7 +47,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     ratios = Picture(
         draw=partial(_draw_ratios, dark=dark),
         x=(area.left, area.right), y=(area.bottom, area.top),
-        labels=("iteration", f"bandwidth ({TIMES_SILVERMANS})"),
+        labels=("iteration", "relative bandwidth"),
         axes={"y_axis_type": "log"}, parts={"ticks": {"ticks": log_ticks(area.bottom, area.top)}}, key=picture_key,
         data={
             "ratios": {

@@ -9,6 +9,7 @@ of racers that are called the same, as long as neither axis turns logarithmic or
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ GREY_LINE_COST = 0.2  # of a racer's line is a grey one: words may stand on it
 MAX_MARKED_POINTS = 60  # with more points the line alone shows them
 MAX_UNMARKED_RACERS = 2  # of more racers each line carries markers
 MARKER_STEP_PX = 90  # px across, from one marker of a line to the next
+_SCALES = ("linear", "log")
 # Ticks of a logarithmic horizontal axis; Bokeh leaves out labels that would overlap.
 _TICKS = tuple(m * 10.0**power for power in range(-6, 7) for m in (1, 2, 5))
 
@@ -106,38 +108,26 @@ def convergence(
         curves = penalties(curves)
     if span == "first":
         curves = [replace(curve, columns=first_steps(curve.columns)) for curve in curves]
-    log_x = span == "log"
+    log_x, log = span == "log", is_log(measure, to_zero)
     zero = zero_place((curve.columns for curve in curves), axis) if log_x else None
-    log = is_log(measure, to_zero)
     grey_heights, floor = grey_levels(measure, baseline or {}, curves)
-
-    def points_of(curve: RacerCurve, part: str) -> Data:
-        columns = points(
-            curve.columns, measure, part, axis=axis, rows=curve.rows, best=curve.best, log=log, floor=floor, zero=zero
-        )
-        drawn_indices = min_max(columns["y"])
-        if log_x:  # each of the first points has its own place
-            drawn_indices = np.union1d(drawn_indices, np.arange(min(MAX_MARKED_POINTS, len(columns["y"]))))
-        return {key: column[drawn_indices] for key, column in columns.items()}
-
-    sample_lines = [(points_of(curve, "train"), points_of(curve, "heldout")) for curve in curves]
-    train, heldout, faint_lines = [], [], []
-    for curve, (train_line, test_line) in zip(curves, sample_lines, strict=True):
-        train.append(_up_to_step(train_line, curve.upto))
-        heldout.append(_up_to_step(test_line, curve.upto))
-        faint_lines.append(train_line if curve.upto is not None else _up_to_step(train_line, -1))
-    all_lines = [columns for pair in sample_lines for columns in pair]
-    names = [curve.name for curve in curves]
-    kind_names = _kinds(measure)
+    # On a logarithmic axis each of the first points has its own place.
+    line_params = {"axis": axis, "log": log, "floor": floor, "zero": zero}
+    n_first = MAX_MARKED_POINTS if log_x else 0
+    whole_train, whole_heldout = (
+        [_whole_line(curve, measure, part, n_first, **line_params) for curve in curves] for part in ("train", "heldout")
+    )
+    last_steps = [curve.upto for curve in curves]
+    train, heldout = (list(map(_up_to_step, lines, last_steps)) for lines in (whole_train, whole_heldout))
+    faint_lines = [_up_to_step(whole_train[k], -1 if upto is None else None) for k, upto in enumerate(last_steps)]
+    all_lines, names, kind_names = [*whole_train, *whole_heldout], [curve.name for curve in curves], _kinds(measure)
     height = HEIGHT - LEGEND_ROW_PX * (legend_rows([*names, *kind_names], WIDTH) - 1)
     xs, ys = ([columns[key] for columns in all_lines] for key in ("x", "y"))
     view = box(xs, ys, list(grey_heights.values()), log, names, height, log_x)
     frame_area = view if size is None else replace(view, width=size[0], height=size[1])
-    drawn_lines = all_lines if rests else []
     end_lines = heldout if MEASURES[measure].train is None else train
-    line_ends = [(float(p["x"][-1]), float(p["y"][-1])) if len(p["x"]) else None for p in end_lines]
-    head_marks, label_marks, grey_marks = marks(curves, line_ends, grey_heights, frame_area, dark, drawn_lines)
-    markers = [_markers(columns, k, len(curves), frame_area) for k, columns in enumerate(end_lines)]
+    line_ends, covered_lines = list(map(_line_end, end_lines)), all_lines if rests else []
+    head_marks, label_marks, grey_marks = marks(curves, line_ends, grey_heights, frame_area, dark, covered_lines)
     parts: dict[str, Any] = {
         "dots": tuple({"visible": len(columns["x"]) <= MAX_MARKED_POINTS} for columns in train),
         "hover": {"tooltips": _tooltips(measure, axis, any("step" in curve.columns for curve in curves))},
@@ -145,24 +135,31 @@ def convergence(
         "legend": {"ncols": legend_columns([*names, *kind_names], frame_area.width)},
         "kinds": tuple({"visible": kind in kind_names} for kind, _ in KINDS),
     }
-    if log_x:  # where an x of 0 stands on a logarithmic axis
-        zero_label = {} if zero is None else {zero: "0"}
-        parts["ticks"] = {"ticks": [*zero_label, *(tick for tick in _TICKS if zero is None or tick > zero)]}
-        parts["x"] = {"major_label_overrides": zero_label}
-    x_scale, y_scale = ("log" if log else "linear" for log in (view.log_x, view.log))
     return Picture(
         draw=partial(_draw, curves=curves, dark=dark),
         x=(view.left, view.right), y=(view.bottom, view.top),
         labels=(along_label(axis, span, measure), axis_label(measure, to_zero)),
         # Heads and words are as many from the first to the last.
         data={
-            "train": tuple(train), "heldout": tuple(heldout), "beyond": tuple(faint_lines), "markers": tuple(markers),
+            "train": tuple(train), "heldout": tuple(heldout), "beyond": tuple(faint_lines),
+            "markers": tuple(_markers(line, k, len(curves), frame_area) for k, line in enumerate(end_lines)),
             "grey": grey_marks,
             "heads": with_room(head_marks, len(names)), "words": with_room(label_marks, len(names) + _LEVELS),
         },
-        streams=("train", "heldout", "beyond"), parts=parts, axes={"x_axis_type": x_scale, "y_axis_type": y_scale},
+        streams=("train", "heldout", "beyond"), parts=parts | (_log_ticks(zero) if log_x else {}),
+        axes={"x_axis_type": _SCALES[view.log_x], "y_axis_type": _SCALES[view.log]},
         key=(tuple((curve.name, curve.label) for curve in curves), log, log_x, dark),
     )  # fmt: skip
+
+
+def _log_ticks(zero: float | None) -> dict[str, Any]:
+    """Return the properties of a logarithmic horizontal axis; zero: the place of an x of 0 on it."""
+    if zero is None:
+        return {"ticks": {"ticks": list(_TICKS)}, "x": {"major_label_overrides": {}}}
+    return {
+        "ticks": {"ticks": [zero, *(tick for tick in _TICKS if tick > zero)]},
+        "x": {"major_label_overrides": {zero: "0"}},
+    }
 
 
 def grey_levels(
@@ -198,6 +195,17 @@ def penalties(curves: Sequence[RacerCurve]) -> list[RacerCurve]:
         for name in curve.columns
         if name.startswith(ALPHAS)
     ]
+
+
+def _whole_line(curve: RacerCurve, measure: str, part: str, n_first: int, **params: Any) -> Data:
+    """Return the points of a racer's line that are drawn, among them the first n_first; `params`: as in `points`."""
+    columns = points(curve.columns, measure, part, rows=curve.rows, best=curve.best, **params)
+    drawn_indices = np.union1d(min_max(columns["y"]), np.arange(min(n_first, len(columns["y"]))))
+    return {key: column[drawn_indices] for key, column in columns.items()}
+
+
+def _line_end(columns: Data) -> tuple[float, float] | None:
+    return (float(columns["x"][-1]), float(columns["y"][-1])) if len(columns["x"]) else None
 
 
 def _up_to_step(columns: Data, upto: int | None) -> Data:
@@ -238,38 +246,38 @@ def marks(
         drawn: lines that words should not cover.
     """
     colours = racer_colours([curve.label for curve in curves], dark)
-    curve_looks = [
-        (c, colours[k], MARKERS[k % len(MARKERS)], end) for k, (c, end) in enumerate(zip(curves, ends, strict=True))
-    ]
-    head_rows = [(curve.name, colour, marker, *end) for curve, colour, marker, end in curve_looks if end is not None]
-    name, colour, marker, x, y = [list(column) for column in zip(*head_rows, strict=True)] if head_rows else [[]] * 5
+    racer_looks = zip(curves, colours, cycle(MARKERS), ends, strict=False)
+    head_rows = [(*end, colour, marker, curve.name) for curve, colour, marker, end in racer_looks if end is not None]
     grey_lines = [(text, height) for text, height in levels.items() if view.bottom <= height <= view.top]
     # Place the grey words first: a name has its line's colour, but a grey word is recognised by its place only.
-    label_texts = [*(w for w, _ in grey_lines), *name]
-    is_cut = [view.pixel(tip, view.top)[0] + LETTER * len(text) > view.width for tip, text in zip(x, name, strict=True)]
-    label_x = [
-        *(view.right for _ in grey_lines),
-        *(view.right if out else tip for tip, out in zip(x, is_cut, strict=True)),
-    ]
-    label_y = [*(v for _, v in grey_lines), *y]
-    is_right_aligned = [True] * len(grey_lines) + is_cut
-    line_ends = np.array([view.begin, view.right])
-    crossings = [Crossing(line_ends, np.array([value, value]), GREY_LINE_COST) for _, value in grey_lines]
-    crossings += [Crossing(line["x"], line["y"]) for line in drawn if len(line["x"]) > 1]
+    labels = [(view.right, height, text, GREY, True) for text, height in grey_lines]
+    for x, y, colour, _, name in head_rows:
+        is_cut = view.pixel(x, view.top)[0] + LETTER * len(name) > view.width
+        labels.append((view.right if is_cut else x, y, name, colour, is_cut))
+    label_x, label_y, label_texts, label_colours, is_right_aligned = _columns(labels, 5)
+    crossings = _crossings([height for _, height in grey_lines], view, drawn)
     shifts = place(view, label_x, label_y, label_texts, is_right_aligned, crossings, len(grey_lines))
     return (
-        {"x": x, "y": y, "colour": colour, "marker": marker},
+        dict(zip(("x", "y", "colour", "marker"), _columns(head_rows, 5), strict=False)),
         {
-            "x": label_x,
-            "y": label_y,
-            "words": label_texts,
-            "colour": [readable(c, dark) for c in (*(GREY for _ in grey_lines), *colour)],
-            "align": ["right" if end else "left" for end in is_right_aligned],
-            "dx": [-4 if end else 7 for end in is_right_aligned],
+            "x": label_x, "y": label_y, "words": label_texts,
+            "colour": [readable(colour, dark) for colour in label_colours],
+            "align": ["right" if is_right else "left" for is_right in is_right_aligned],
+            "dx": [-4 if is_right else 7 for is_right in is_right_aligned],
             "dy": [shift - 2 for shift in shifts],
         },
         {"x0": [view.begin] * len(grey_lines), "x1": [view.right] * len(grey_lines), "y": [v for _, v in grey_lines]},
-    )
+    )  # fmt: skip
+
+
+def _crossings(grey_heights: Sequence[float], view: VisibleArea, lines: Sequence[Data]) -> list[Crossing]:
+    ends = np.array([view.begin, view.right])
+    grey_crossings = [Crossing(ends, np.array([height, height]), GREY_LINE_COST) for height in grey_heights]
+    return grey_crossings + [Crossing(line["x"], line["y"]) for line in lines if len(line["x"]) > 1]
+
+
+def _columns(rows: Sequence[tuple[Any, ...]], n_columns: int) -> list[list[Any]]:
+    return [[row[k] for row in rows] for k in range(n_columns)]
 
 
 def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:

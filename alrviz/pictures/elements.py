@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from bokeh.models import LogScale
+from bokeh.plotting import figure
 
 from alrviz.errors import AlrvizError
 from alrviz.pictures.marks import Marks, level_words
@@ -20,7 +21,7 @@ _COUNT = count()
 _SIZE = {"responsive": True, "min_height": 320, "show_grid": True}
 
 
-def element(figure: Any) -> Any:
+def element(fig: figure) -> Any:
     """Return a Bokeh figure as a `holoviews.Overlay` of its marks.
 
     Raises:
@@ -31,13 +32,13 @@ def element(figure: Any) -> Any:
         import holoviews.plotting.bokeh  # elements take options of a backend that is there
     except ImportError as error:
         raise AlrvizError("elements need HoloViews; install it with pip install alrviz[holoviews]") from error
-    renderers = (renderer for renderer in figure.renderers if renderer.visible and hasattr(renderer, "glyph"))
+    renderers = (renderer for renderer in fig.renderers if renderer.visible and hasattr(renderer, "glyph"))
     kinds = [(_ELEMENT_OF_MARK.get(marks.kind), marks) for marks in map(Marks, renderers)]
     # x and y of another picture are others
     elements = [make(holoviews, marks).opts(axiswise=True) for make, marks in kinds if make is not None]
     sides: dict[str, Any] = {}
     for name, axis, axis_range, scale in (
-        ("x", figure.xaxis[0], figure.x_range, figure.x_scale), ("y", figure.yaxis[0], figure.y_range, figure.y_scale),
+        ("x", fig.xaxis[0], fig.x_range, fig.x_scale), ("y", fig.yaxis[0], fig.y_range, fig.y_scale),
     ):  # fmt: skip
         sides |= {f"{name}lim": (axis_range.start, axis_range.end), f"{name}label": axis.axis_label or "",
                   f"log{name}": isinstance(scale, LogScale)}  # fmt: skip

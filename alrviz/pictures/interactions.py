@@ -101,35 +101,29 @@ def _dotted_bars(bars: pd.DataFrame, members: Sequence[Sequence[str]], along: st
     """
     uses = Counter(name for parts in members for name in parts)
     columns = sorted(uses, key=lambda name: (-uses[name], list(uses).index(name)))
-    n_bars, m, place_by_column = len(bars), len(columns), {name: k for k, name in enumerate(columns)}
-    width_in_dots = max(m, 6)  # of the bars, in dots
-    bar_ends = bars[["value", "high"]].to_numpy(float)
-    highest = float(np.nanmax(bar_ends, initial=0.0)) or 1.0
+    n_bars, m = len(bars), len(columns)
+    first_x, bar_width = m + 0.3, max(m, 6)  # of the bars, in dots
+    highest = float(np.nanmax(bars[["value", "high"]].to_numpy(float), initial=0.0)) or 1.0
     y = n_bars - 0.5 - np.arange(n_bars)
-    data: Data = {name: bars[name].tolist() for name in ("name", "value", "low", "high", "colour", "tip", "alpha")}
-    data |= {"y": y, "zero": [m + 0.3] * n_bars}
-    data |= {
-        f"at_{name}": m + 0.3 + width_in_dots * bars[name].to_numpy(float) / highest
-        for name in ("value", "low", "high")
-    }
-    dot_x = [
-        (place_by_column[name] + 0.5, float(height)) for parts, height in zip(members, y, strict=True) for name in parts
-    ]
-    inks = [
-        FOR_COLOUR if name.startswith("» ") else INKS[dark]
-        for name, parts in zip(data["name"], members, strict=True)
-        for _ in parts
-    ]
-    dot_x_by_bar = [[place_by_column[name] + 0.5 for name in parts] for parts in members]
-    spans = {"x0": [min(parts) for parts in dot_x_by_bar], "x1": [max(parts) for parts in dot_x_by_bar], "y": y}
-    ticks = [*(k + 0.5 for k in range(m)), m + 0.3, m + 0.3 + width_in_dots / 2, m + 0.3 + width_in_dots]
+    data = _bar_columns(bars) | {"y": y, "zero": [first_x] * n_bars}
+    for name in ("value", "low", "high"):
+        data[f"at_{name}"] = first_x + bar_width * bars[name].to_numpy(float) / highest
+    dot_x = {name: k + 0.5 for k, name in enumerate(columns)}
+    dots: Data = {"x": [], "y": [], "colour": []}
+    spans: Data = {"x0": [], "x1": [], "y": y}
+    for parts, height, bar_name in zip(members, y.tolist(), data["name"], strict=True):
+        dots["x"] += [dot_x[name] for name in parts]
+        dots["y"] += [height] * len(parts)
+        dots["colour"] += [FOR_COLOUR if bar_name.startswith("» ") else INKS[dark]] * len(parts)
+        spans["x0"].append(min(dot_x[name] for name in parts))
+        spans["x1"].append(max(dot_x[name] for name in parts))
+    ticks = [*dot_x.values(), first_x, first_x + bar_width / 2, first_x + bar_width]
     tick_texts = [*map(short, columns), "0", f"{highest / 2:.2g}", f"{highest:.2g}"]
-    grid = {"x": [k + 0.5 for _ in range(n_bars) for k in range(m)], "y": [height for height in y for _ in range(m)]}
+    grid = {"x": list(dot_x.values()) * n_bars, "y": np.repeat(y, m)}
     return Picture(
-        draw=partial(_draw_dotted, ticks=ticks, texts=tick_texts, dark=dark), x=(0.0, m + 0.3 + 1.04 * width_in_dots),
+        draw=partial(_draw_dotted, ticks=ticks, texts=tick_texts, dark=dark), x=(0.0, first_x + 1.04 * bar_width),
         y=(0.0, float(max(n_bars, 1))), labels=(f"columns; {along}", ""),
-        data={"bars": data, "dots": {"x": [x for x, _ in dot_x], "y": [height for _, height in dot_x], "colour": inks},
-              "spans": spans, "grid": grid},
+        data={"bars": data, "dots": dots, "spans": spans, "grid": grid},
         key=(tuple(columns), n_bars, highest, along, dark),
     )  # fmt: skip
 
@@ -174,14 +168,17 @@ def bar_picture(bars: pd.DataFrame, along: str, *, dark: bool = False, percent: 
     x_low, x_high = min(0.0, float(np.nanmin(ends, initial=0.0))), max(0.0, float(np.nanmax(ends, initial=0.0)))
     air = 0.04 * (x_high - x_low) or 1.0
     y = n_bars - 0.5 - np.arange(n_bars)
-    data: Data = {name: bars[name].tolist() for name in ("name", "value", "low", "high", "colour", "tip", "alpha")}
-    data |= {"y": y, "zero": starts, "end": ends[:, 1], "from": ends[:, 2], "to": ends[:, 3]}
+    data = _bar_columns(bars) | {"y": y, "zero": starts, "end": ends[:, 1], "from": ends[:, 2], "to": ends[:, 3]}
     x = (0.0, 1.0) if percent else (x_low - air * (x_low < 0), x_high + air)
     names = tuple(data["name"])
     return Picture(
         draw=partial(_draw_bars, names=names, percent=percent, dark=dark), x=x, y=(0.0, float(max(n_bars, 1))),
         labels=(along, ""), data={"bars": data}, key=(names, along, percent, dark),
     )  # fmt: skip
+
+
+def _bar_columns(bars: pd.DataFrame) -> Data:
+    return {name: bars[name].tolist() for name in ("name", "value", "low", "high", "colour", "tip", "alpha")}
 
 
 def _draw_bars(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> None:

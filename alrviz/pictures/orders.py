@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from bokeh.models import FixedTicker, HoverTool
 from bokeh.plotting import figure
+from numpy.typing import NDArray
 
 from alrviz.pictures.formatting import LOSSES, short_count, short_seconds
 from alrviz.pictures.labels import log_ticks
@@ -49,88 +50,90 @@ def orders(
     that chooses its own, {} while there is none; None where there will be none: its place is beside the orders.
     """
     rows = rows[rows.order.notna()] if len(rows) else rows
-    fold_lines = _folds(rows)
-    by_order = {int(line.order): line for line in lines.itertuples()} if len(lines) else {}
-    x = np.array(list(by_order), dtype=float)
-    mean = np.array([line.log_loss for line in by_order.values()], dtype=float)
-    error = np.array([line.se for line in by_order.values()], dtype=float)
-    spread = np.nan_to_num(error)
+    order_rows = list(lines.itertuples()) if len(lines) else []
+    automatic_rows = [SimpleNamespace(**automatic, order=max(compared) + 1)] if automatic else []
+    auto = None if automatic is None else max(compared) + 1  # the place of the automatic model
+    fold_lines, means, automatic_point = _folds(rows), _loss_points(order_rows), _loss_points(automatic_rows)
+    x, y = means["x"], means["y"]
     reference_levels = [] if reference is None else [reference[1]]
-    auto_row, auto = automatic or {}, max(compared) + 1
-    auto_band = auto_row["log_loss"] + np.nan_to_num(auto_row["se"]) * np.array([-1, 1]) if auto_row else np.empty(0)
-    all_means = np.array([*mean, *reference_levels, *([auto_row["log_loss"]] if auto_row else [])])
-    is_log = bool(len(all_means)) and all_means.min() > 0 and all_means.max() > MIN_LOG_RATIO * all_means.min()
-    if is_log:
-        low, high = padded([np.log10(all_means), np.log10(mean + spread)], 0.18, 0.12)
-        y_low, y_high = float(10**low), float(10**high)
-    else:
-        y_low, y_high = padded(
-            [*fold_lines["ys"], mean - spread, mean + spread, reference_levels, auto_band], 0.3, 0.18
-        )
-        y_low = max(y_low, -MAX_SHARE_BELOW_0 * y_high)
-    loss_ticks = log_ticks(y_low, y_high) if is_log else []
-    tick_labels = {"major_label_overrides": {tick: np.format_float_positional(tick, trim="-") for tick in loss_ticks}}
-    tick_parts = {"y": tick_labels, "ticks": {"ticks": loss_ticks}} if is_log else {}
-    chosen_places = [k for k, order in enumerate(by_order) if order == chosen]
-    means = {
-        "x": x, "y": mean, "low": np.maximum(mean - spread, y_low), "high": mean + spread, "error": error,
-        "words": [loss_text(value) for value in mean], **_label_positions(np.log(mean) if is_log else mean),
-    }  # fmt: skip
+    losses_range, is_log = _loss_axis(fold_lines["ys"], means, automatic_point, reference_levels)
+    for points in (means, automatic_point):
+        points["low"] = np.maximum(points["low"], losses_range[0])
+    chosen_places = np.flatnonzero(x == (np.nan if chosen is None else chosen))
     missing = absent or {}
-    absent_words: Data = {
-        "x": [float(n) for n in missing],
-        "y": [y_low] * len(missing),
-        "words": list(missing.values()),
-    }
-    reference_line: Data = {name: [] for name in ("x", "right", "y", "words", "at", "align", "dx")}
-    if reference is not None and len(x):
-        reference_text = f"{reference[0]} {loss_text(reference[1])}"
-        line_ends = x.min() - _MARGIN_ORDERS, (x.max() if automatic is None else auto) + _MARGIN_ORDERS
-        # The end farther from a point's number.
-        gap_left, gap_right = (
-            abs(np.log(end / reference[1]) if is_log else end - reference[1]) for end in (mean[0], mean[-1])
-        )
-        far = int(gap_right > gap_left)
-        reference_line = {
-            "x": line_ends[:1], "right": line_ends[1:], "y": reference_levels, "words": [reference_text],
-            "at": [line_ends[far]], "align": [("left", "right")[far]], "dx": [(6, -6)[far]],
-        }  # fmt: skip
-    axis_orders = [*compared, *([] if automatic is None else [auto])]
+    axis_orders = [*compared, *([] if auto is None else [auto])]
+    low_order, high_order = min(axis_orders), max(axis_orders)
     key = tuple(compared), label, dark, automatic is None, is_log
-    draw_params: dict[str, Any] = {"orders": compared, "auto": None if automatic is None else auto}
-    draw_params |= {"label": label, "dark": dark}
-    losses_params = draw_params | {"is_log": is_log}
-    columns = ("x", "y", "low", "high", "error", "words")
-    automatic_values = (
-        (auto, auto_row["log_loss"], *np.maximum(auto_band, y_low), auto_row["se"], loss_text(auto_row["log_loss"]))
-        if auto_row
-        else ()
-    )
-    automatic_point = {name: [automatic_values[k]] if auto_row else [] for k, name in enumerate(columns)}
-    scale_text = ", log scale" if is_log else ""
+    draw_params: dict[str, Any] = {"orders": compared, "auto": auto, "label": label, "dark": dark}
     pictures = {
         "losses": Picture(
-            draw=partial(_losses, **losses_params), key=key,
-            x=(min(axis_orders) - _MARGIN_ORDERS, max(axis_orders) + _MARGIN_ORDERS), y=(y_low, y_high),
-            labels=("n = 0: class shares; ring: recommended", f"test {LOSSES['log_loss']}{scale_text}"),
-            axes={"y_axis_type": "log"} if is_log else {}, parts=tick_parts,
-            data={"folds": fold_lines, "means": means, "chosen": {"x": x[chosen_places], "y": mean[chosen_places]},
-                  "absent": absent_words, "reference": reference_line, "automatic": automatic_point},
+            draw=partial(_losses, is_log=is_log, **draw_params), key=key,
+            x=(low_order - _MARGIN_ORDERS, high_order + _MARGIN_ORDERS), y=losses_range,
+            labels=("n = 0: class shares; ring: verdict", f"test {LOSSES['log_loss']}{', log scale' * is_log}"),
+            axes={"y_axis_type": "log"} if is_log else {}, parts=_log_ticks(*losses_range) if is_log else {},
+            data={
+                "folds": fold_lines, "means": means | _label_positions(np.log(y) if is_log else y),
+                "chosen": {"x": x[chosen_places], "y": y[chosen_places]},
+                "absent": {"x": list(map(float, missing)), "y": [losses_range[0]] * len(missing),
+                           "words": list(missing.values())},
+                "reference": _reference_line(reference, means, auto, is_log), "automatic": automatic_point,
+            },
         )
     }  # fmt: skip
     for name, title in COSTS.items():
-        family_points = _cost(name, x, list(by_order.values()))
-        automatic_cost = _cost(
-            name, np.array([auto] if auto_row else [], float), [SimpleNamespace(**auto_row)] if auto_row else []
-        )
-        y = log_range(np.concatenate([family_points["y"], automatic_cost["y"]]))
+        points, automatic_cost = _cost_points(name, order_rows), _cost_points(name, automatic_rows)
+        cost_range = log_range(np.concatenate([points["y"], automatic_cost["y"]]))
         pictures[name] = Picture(
             draw=partial(_costs, **draw_params), key=key,
-            x=(min(axis_orders) - _COST_MARGIN_ORDERS, max(axis_orders) + _COST_MARGIN_ORDERS), y=y,
-            labels=("", title), data={"points": family_points, "automatic": automatic_cost},
-            parts={"ticks": {"ticks": power_ticks(*y)}}, axes={"y_axis_type": "log"},
+            x=(low_order - _COST_MARGIN_ORDERS, high_order + _COST_MARGIN_ORDERS), y=cost_range,
+            labels=("", title), data={"points": points, "automatic": automatic_cost},
+            parts={"ticks": {"ticks": power_ticks(*cost_range)}}, axes={"y_axis_type": "log"},
         )  # fmt: skip
     return pictures
+
+
+def _loss_points(order_rows: Sequence[Any]) -> Data:
+    """Return mean losses and their standard errors by order; order_rows: of a summary."""
+    x, mean, error = (np.array([getattr(row, k) for row in order_rows], float) for k in ("order", "log_loss", "se"))
+    spread = np.nan_to_num(error)
+    texts = [loss_text(value) for value in mean]
+    return {"x": x, "y": mean, "low": mean - spread, "high": mean + spread, "error": error, "words": texts}
+
+
+def _loss_axis(
+    folds: Sequence[NDArray[np.float64]], means: Data, automatic: Data, reference_levels: Sequence[float]
+) -> tuple[Range, bool]:
+    """Return the range of the axis of losses, and whether it is logarithmic; folds: an array of losses for each."""
+    all_means = np.array([*means["y"], *automatic["y"], *reference_levels])
+    if len(all_means) and all_means.min() > 0 and all_means.max() > MIN_LOG_RATIO * all_means.min():
+        low, high = padded([np.log10(all_means), np.log10(means["high"])], 0.18, 0.12)
+        return (float(10**low), float(10**high)), True
+    bounds = [points[bound] for points in (means, automatic) for bound in ("low", "high")]
+    low, high = padded([*folds, *bounds, reference_levels], 0.3, 0.18)
+    return (max(low, -MAX_SHARE_BELOW_0 * high), high), False
+
+
+def _log_ticks(low: float, high: float) -> dict[str, dict[str, Any]]:
+    """Return the properties of a logarithmic axis of losses that depend on its range."""
+    ticks = log_ticks(low, high)
+    tick_labels = {tick: np.format_float_positional(tick, trim="-") for tick in ticks}
+    return {"y": {"major_label_overrides": tick_labels}, "ticks": {"ticks": ticks}}
+
+
+def _reference_line(reference: tuple[str, float] | None, means: Data, auto: int | None, is_log: bool) -> Data:
+    """Return the dashed line of the reference, with its text at the end that is farther from a point's number.
+
+    means: points by order; auto: the place beside them.
+    """
+    columns = "x", "right", "y", "words", "at", "align", "dx"
+    if reference is None or not len(means["x"]):
+        return {name: [] for name in columns}
+    name, level = reference
+    gap_left, gap_right = (abs(np.log(y / level) if is_log else y - level) for y in means["y"][[0, -1]])
+    left, right = means["x"].min() - _MARGIN_ORDERS, (means["x"].max() if auto is None else auto) + _MARGIN_ORDERS
+    text_place = (right, "right", -6) if gap_right > gap_left else (left, "left", 6)
+    values = left, right, level, f"{name} {loss_text(level)}", *text_place
+    return {column: [value] for column, value in zip(columns, values, strict=True)}
 
 
 def _folds(rows: pd.DataFrame) -> Data:
@@ -147,14 +150,16 @@ def _folds(rows: pd.DataFrame) -> Data:
     }
 
 
-def _cost(name: str, x: Any, order_rows: Sequence[Any]) -> Data:
+def _cost_points(name: str, order_rows: Sequence[Any]) -> Data:
+    """Return a cost, a key of COSTS, by order, where it is known and positive; order_rows: of a summary."""
+    x = np.array([row.order for row in order_rows], dtype=float)
     cost_values = np.array([getattr(order_row, name) for order_row in order_rows], dtype=float)
     is_positive = np.isfinite(cost_values) & (cost_values > 0)
     texts = [short_count(value) if name == "parameters" else short_seconds(value) for value in cost_values[is_positive]]
     return {"x": x[is_positive], "y": cost_values[is_positive], "words": texts}
 
 
-def _label_positions(y: Any) -> Data:
+def _label_positions(y: NDArray[np.float64]) -> Data:
     """Return where the label of each point is, away from the line y (n,): below a minimum, else above or beside."""
     label_positions = []
     for k, value in enumerate(y):
@@ -166,7 +171,7 @@ def _label_positions(y: Any) -> Data:
     return {name: [side[k] for side in label_positions] for k, name in enumerate(("align", "dx", "dy"))}
 
 
-def log_range(values: Any) -> Range:
+def log_range(values: NDArray[np.float64]) -> Range:
     """Return a range of whole powers of ten, two at least, that holds the values, with room for a number above."""
     if not len(values):
         return 1.0, 100.0

@@ -7,7 +7,7 @@ Bokeh and brings its letters along. So there are two pens, and one drawing (`sti
 import base64
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from html import escape
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 Points = NDArray[np.float64]  # (n, 2)
+Colour = str | tuple[int, ...] | None  # a name, or red, green, blue and opacity up to 255; None draws nothing
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 _SIDES = {
     "square": (4, math.pi / 4), "triangle": (3, -math.pi / 2), "inverted_triangle": (3, math.pi / 2),
@@ -47,7 +48,7 @@ class Pen:
         """Return the width, px, of words in letters of `size` px, in one line."""
         return float(font(round(size * self.unit)).getlength(one_line(words))) / self.unit
 
-    def line(self, points: Points, colour: Any, width: float = 1.0, dash: Any = ()) -> None:
+    def line(self, points: Points, colour: Colour, width: float = 1.0, dash: Sequence[float] = ()) -> None:
         """Draw a line through points (n, 2), px, broken by values that are not finite.
 
         colour: as `stroke` takes it; width: px; dash: lengths of dashes and gaps in turn, () for a solid line.
@@ -58,8 +59,15 @@ class Pen:
                 self.stroke(points[run], colour, width, dash)
 
     def mark(
-        self, kind: str, centre: tuple[float, float], size: float, fill: Any, line: Any, width: float, angle: float = 0
-    ) -> None:
+        self,
+        kind: str,
+        centre: tuple[float, float],
+        size: float,
+        fill: Colour,
+        line: Colour,
+        width: float,
+        angle: float = 0,
+    ) -> None:  # fmt: skip
         """Draw a marker as Bokeh does.
 
         kind: its name in Bokeh; centre, size, width: its place, diameter and line width, px; fill, line: colours or
@@ -87,7 +95,7 @@ class Pen:
         """Put a part with its top left corner at (left, top), in pixels; it is cut off at its own size."""
         self.image.paste(part.image, (round(left * self.unit), round(top * self.unit)))
 
-    def text(self, x: float, y: float, words: str, size: float, colour: Any, anchor: str, tilt: float = 0.0) -> None:
+    def text(self, x: float, y: float, words: str, size: float, colour: Colour, anchor: str, tilt: float = 0.0) -> None:
         """Write words at (x, y), px.
 
         size: of the letters, px; colour: as in `stroke`; anchor: as Pillow names it; tilt: radians, upward to the
@@ -105,7 +113,7 @@ class Pen:
         left, top = x * self.unit - turned_image.width * x_share, y * self.unit - turned_image.height * y_share
         self.image.paste(Image.new("RGB", turned_image.size, colour), (round(left), round(top)), turned_image)
 
-    def stroke(self, points: Points, colour: Any, width: float, dash: Any) -> None:
+    def stroke(self, points: Points, colour: Colour, width: float, dash: Sequence[float]) -> None:
         """Draw a line through finite points (n, 2).
 
         colour: (red, green, blue, opacity), each up to 255; width: px; dash: lengths of dashes and gaps in turn, px.
@@ -113,7 +121,7 @@ class Pen:
         for piece in _dashed(self._scaled(points), [length * self.unit for length in dash]):
             self._draw.line([*map(tuple, piece)], fill=colour, width=self._thickness(width), joint="curve")
 
-    def area(self, points: Points, fill: Any, outline: Any = None, width: float = 1.0) -> None:
+    def area(self, points: Points, fill: Colour, outline: Colour = None, width: float = 1.0) -> None:
         """Fill the polygon of these points (n, 2); fill, outline: colours or None; width: of the outline, px."""
         corners = [tuple(point) for point in self._scaled(points)]
         if len(corners) > 2 and fill is not None:
@@ -121,7 +129,7 @@ class Pen:
         if len(corners) > 2 and outline is not None:
             self._draw.line([*corners, *corners[:2]], fill=outline, width=self._thickness(width))
 
-    def circle(self, centre: tuple[float, float], radius: float, fill: Any, line: Any, width: float) -> None:
+    def circle(self, centre: tuple[float, float], radius: float, fill: Colour, line: Colour, width: float) -> None:
         """Draw a circle: centre and radius, px, colours (or None) of fill and line, and the line's width, px."""
         box = [(side + offset) * self.unit for offset in (-radius, radius) for side in centre]
         self._draw.ellipse(box, fill=fill, outline=line, width=self._thickness(width))
@@ -176,7 +184,7 @@ class SvgPen(Pen):
         place_attributes = f'x="{left:.1f}" y="{top:.1f}" width="{part.size[0]:.1f}" height="{part.size[1]:.1f}"'
         self.parts.append(f'<svg {place_attributes} overflow="hidden">{"".join(part.parts)}</svg>')
 
-    def text(self, x: float, y: float, words: str, size: float, colour: Any, anchor: str, tilt: float = 0.0) -> None:
+    def text(self, x: float, y: float, words: str, size: float, colour: Colour, anchor: str, tilt: float = 0.0) -> None:
         """Write words at (x, y), px; size: of the letters, px; colour, anchor, tilt: as `Pen.text` takes them."""
         side, drop = _ANCHORS.get(anchor[0], "start"), _DOWN.get(anchor[1], 0.0) * size
         turn_attribute = f' transform="rotate({-math.degrees(tilt):.1f} {x:.1f} {y:.1f})"' if tilt else ""
@@ -189,18 +197,18 @@ class SvgPen(Pen):
             f"{_ink('fill', colour)}{turn_attribute}>{escape(plain(words))}</text>"
         )
 
-    def stroke(self, points: Points, colour: Any, width: float, dash: Any) -> None:
+    def stroke(self, points: Points, colour: Colour, width: float, dash: Sequence[float]) -> None:
         """Draw a line through finite points (n, 2); colour, width, dash: as `Pen.stroke` takes them."""
         dash_attribute = f' stroke-dasharray="{" ".join(f"{length:g}" for length in dash)}"' if len(dash) else ""
         look_attributes = f'fill="none"{_edge(colour, width)}{dash_attribute}'
         self.parts.append(f'<path d="{_path(points)}" {look_attributes}/>')
 
-    def area(self, points: Points, fill: Any, outline: Any = None, width: float = 1.0) -> None:
+    def area(self, points: Points, fill: Colour, outline: Colour = None, width: float = 1.0) -> None:
         """Fill the polygon of these points (n, 2); fill, outline: colours or None; width: of the outline, px."""
         if len(points) > 2:
             self.parts.append(f'<path d="{_path(points)}Z"{_ink("fill", fill)}{_edge(outline, width)}/>')
 
-    def circle(self, centre: tuple[float, float], radius: float, fill: Any, line: Any, width: float) -> None:
+    def circle(self, centre: tuple[float, float], radius: float, fill: Colour, line: Colour, width: float) -> None:
         """Draw a circle: centre and radius, px, colours (or None) of fill and line, and the line's width, px."""
         look_attributes = f"{_ink('fill', fill)}{_edge(line, width)}"
         self.parts.append(f'<circle cx="{centre[0]:.1f}" cy="{centre[1]:.1f}" r="{radius:g}"{look_attributes}/>')
@@ -221,11 +229,11 @@ def _path(points: Points) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in np.clip(points, -1e4, 1e4).tolist())
 
 
-def _edge(colour: Any, width: float) -> str:
+def _edge(colour: Colour, width: float) -> str:
     return "" if colour is None else f'{_ink("stroke", colour)} stroke-width="{width:g}"'
 
 
-def _ink(attribute_name: str, colour: Any) -> str:
+def _ink(attribute_name: str, colour: Colour) -> str:
     """Return the SVG attributes of a colour; attribute_name: "fill" or "stroke"."""
     if colour is None or isinstance(colour, str):
         return f' {attribute_name}="{escape(colour or "none")}"'

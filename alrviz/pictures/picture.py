@@ -1,17 +1,12 @@
 """Pictures as values: a `Picture` is data, a `Plot` is its figure, made once and then fed with new data.
 
-A module of this folder turns what a study or a race has found into a `Picture`: named columns, ranges, labels, and a
-function that puts marks on an empty figure. Whoever shows it makes a `Plot`, alone (`picture.plot()`) or live in a page
+A module of this folder turns results of a study or race into a `Picture`: named columns, ranges, labels, and a function
+that draws marks on an empty figure. A `Plot` shows it, alone (`picture.plot()`) or live in a page
 (`views.core.live_figure`): as long as the key stays the same, only columns, ranges and properties change.
 
-The empty figure is in the house look: thin grids, text of 16 px, axes and ground in the colours of the page's theme.
-That theme also sets the sizes of axis text, in em of a fixed 13 px: too small for the last row of a lecture room. A
-guard in the browser puts them back; the colours, which must follow light and dark, stay the theme's.
-
-A canvas says nothing to who hears a page: `describe` gives it a sentence.
-
-What many pictures have in common is here too: words beside points (`write`), a legend above the frame (`add_legend`),
-a range with room around the values (`padded`).
+A page's theme sets the colours of axes and ground, and also the sizes of axis text, in em of a fixed 13 px: too small
+for the last row of a lecture room. A guard in the browser restores our sizes. `describe` gives a canvas a sentence for
+screen readers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

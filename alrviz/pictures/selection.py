@@ -1,17 +1,16 @@
-"""A search for tuples, and what keeping more of them gains. [sALR] figures 1 and 3-7
+"""Pictures of a search for tuples, and of the gain of keeping more of them. [sALR] figures 1 and 3-7
 
-Levels: a block for each size of tuple, in it a node for each tuple, the highest score first, in rows from the top; kept
-nodes are full, discarded ones grey, those that were not scored a cross. Of very many each is a cell of an image: a
-browser draws 10,000 marks in a third of a second, too late for a hand that drags. Lines lead from the best of those
-kept to the parts they grew from. Ranks: scores against rank, a line a level, and the line up to which tuples are
-kept. Gains: by what a tuple would lower test log loss, beside its mutual information: what lies high on the left
-tells only together.
-Shares: test log loss, parameters and seconds against the share that is kept, a line an order.
+`tuples`: a block for each size of tuple, with a mark for each tuple, the highest score first: full if it is kept, a
+grey ring if it is discarded, a cross if it was not scored. Lines lead from the best kept tuples to their parts. Very
+many tuples are cells of an image: a browser takes 0.3 s to draw 10,000 marks, too long while a slider is dragged.
+`ranks`: scores against ranks, a line for each size, and the line up to which tuples are kept.
+`gains`: predicted gain against mutual information; tuples at the top left are informative only together.
+`shares`: test log loss, parameters and seconds against the share that is kept, a line for each order.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice, pairwise
 from math import ceil, sqrt
 from typing import Any
 
@@ -27,7 +26,7 @@ from alrviz.pictures.labels import LETTER, VisibleArea, place, round_up
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.orders import log_range, power_ticks
 from alrviz.pictures.palette import GREY, INKS, MARKERS, family_colour, family_shades, readable
-from alrviz.pictures.picture import Data, Picture, Plot, add_legend, padded, write
+from alrviz.pictures.picture import Data, Picture, Plot, Range, add_legend, padded, write
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.protocols.live_selection import Search
 from alrviz.studies.statistics.measures import loss_text
@@ -57,7 +56,7 @@ def _shown(search: Search) -> list[tuple[Level, bool]]:
 
 
 class _Blocks:
-    """Return the positions of each level's nodes: a block for each level, filled in rows from the top.
+    """Positions of the nodes of each level: a block for each level, filled in rows from the top.
 
     Args:
         nodes: of each level that there is room for.
@@ -130,91 +129,120 @@ def tuples(
     first_order = search.order + 1 - levels
     totals = [search.total(first_order + depth) for depth in range(levels)]
     blocks = _Blocks([min(n_tuples, MAX_TUPLES_PER_LEVEL) for n_tuples in totals], size or (WIDTH, HEIGHT))
-    nodes: dict[str, list[Any]] = {name: [] for name in ("kept", "discarded", "waiting")}
-    edges: list[tuple[float, ...]] = []
-    names: Data = {"x": [], "y": [], "words": [], "colour": [], "align": [], "dx": []}
-    images: Data = {"image": [], "x": [], "wide": [], "high": []}
-    palette = _pixels([(GREY, 0.15), (GREY, 0.3), (GREY, 0.6), (family_colour(label), 1.0)])
+    drawn_levels = [_DrawnLevel(search, blocks, k, *shown, totals[k]) for k, shown in enumerate(_shown(search))]
     head_texts = [tuples_text(first_order + depth) for depth in range(levels)]
-    ink, quiet_ink = INKS[dark], readable(GREY, dark)
-    place_by_tuple: dict[tuple[int, ...], tuple[float, float]] = {}
-    for depth, (level, complete) in enumerate(_shown(search)):
-        by_rank, dot_size = _order(level)[:MAX_TUPLES_PER_LEVEL], blocks.sizes[depth]
-        x, y = blocks.at(depth, np.arange(len(by_rank)))
-        is_kept, is_scored = np.isin(by_rank, level.kept_indices), ~np.isnan(level.scores[by_rank])
-        if (n_drawn := min(totals[depth], MAX_TUPLES_PER_LEVEL)) > MAX_MARKS:
-            states = np.zeros(n_drawn if complete and totals[depth] <= MAX_TUPLES_PER_LEVEL else len(by_rank), np.intp)
-            states[: len(by_rank)] = 1 + is_scored + (is_scored & is_kept)
-            image, left_end, image_width = blocks.cells(depth, palette[states])
-            for name, value in zip(images, (image, left_end, image_width, blocks.top), strict=True):
-                images[name].append(value)
-        # Marks over the cells: of those kept, to be pointed at.
-        is_marked = np.arange(len(by_rank)) < MAX_MARKS if n_drawn > MAX_MARKS else np.ones(len(by_rank), bool)
-        shown_by_state = {"kept": is_kept & is_marked, "discarded": is_scored & ~is_kept, "waiting": ~is_scored}
-        is_shown_by_state = {
-            name: is_shown if n_drawn <= MAX_MARKS or name == "kept" else np.zeros_like(is_shown)
-            for name, is_shown in shown_by_state.items()
-        }
-        for state, is_shown in is_shown_by_state.items():
-            node_sizes, node_ranks = np.full(is_shown.sum(), dot_size), np.flatnonzero(is_shown) + 1
-            nodes[state].append((x[is_shown], y[is_shown], node_sizes, node_ranks, by_rank[is_shown], level))
-        if complete and n_drawn <= MAX_MARKS:  # those of which no part was kept
-            waiting_places = np.arange(len(by_rank), totals[depth])
-            nodes["waiting"].append(
-                (
-                    *blocks.at(depth, waiting_places),
-                    np.full(len(waiting_places), dot_size / 2),
-                    waiting_places + 1,
-                    waiting_places,
-                    None,
-                )
-            )
-        if blocks.named[depth]:
-            is_left = blocks.left(depth)
-            names["x"] += x.tolist()
-            names["y"] += y.tolist()
-            names["words"] += [short(search.name(level.tuples[k]), blocks.letters(depth)) for k in by_rank]
-            names["align"] += ["right" if is_left else "left"] * len(x)
-            names["dx"] += [-10 if is_left else 10] * len(x)
-            names["colour"] += [ink if kept else quiet_ink for kept in is_kept]
-        new_place_by_tuple = {
-            tuple(level.tuples[k].tolist()): (float(px), float(py))
-            for k, px, py, kept in zip(by_rank, x, y, is_kept, strict=True) if kept
-        }  # fmt: skip
-        for columns, node_place in islice(new_place_by_tuple.items(), MAX_TUPLES_WITH_LINES if place_by_tuple else 0):
-            smaller_tuples = (columns[:left_out] + columns[left_out + 1 :] for left_out in range(len(columns)))
-            edges += [(*place_by_tuple[part], *node_place) for part in smaller_tuples if part in place_by_tuple]
-        place_by_tuple = new_place_by_tuple
-        head_texts[depth] = (
-            blocks.head(depth, len(level.kept_indices), len(level.tuples), head_texts[depth])
-            if complete
-            else f"{head_texts[depth]}: scoring …"
-        )
-    edge_columns = np.array(edges, np.float32).reshape(-1, 4).T
+    for level in drawn_levels:
+        head_texts[level.depth] = level.head(head_texts[level.depth])
+    palette = _pixels([(GREY, 0.15), (GREY, 0.3), (GREY, 0.6), (family_colour(label), 1.0)])
+    images = [level.image(palette) for level in drawn_levels if level.is_image]
+    names = [level.names(INKS[dark], readable(GREY, dark)) for level in drawn_levels if blocks.named[level.depth]]
     return Picture(
         draw=partial(_draw_tuples, label=label, dark=dark),
         x=(0.0, 1.0), y=(0.0, 1.0), labels=("", ""), key=(levels, label, dark),
         data={
-            "images": images, "edges": dict(zip(("x0", "y0", "x1", "y1"), edge_columns, strict=True)),
-            **{state: _nodes(search, groups) for state, groups in nodes.items()}, "names": names,
+            "images": {column: [image[column] for image in images] for column in ("image", "x", "wide", "high")},
+            "edges": _edges(drawn_levels),
+            **{state: _joined([level.marks(state) for level in drawn_levels], _MARK_COLUMNS) for state in _STATES},
+            "names": _joined(names, ("x", "y", "words", "colour", "align", "dx")),
             "heads": {"x": blocks.begin[:-1] + 0.02, "y": [(1 + blocks.top) / 2] * levels, "words": head_texts},
         },
     )  # fmt: skip
 
 
-def _nodes(search: Search, node_groups: Sequence[Any]) -> Data:
-    """Return the columns of a source of nodes; node_groups: x, y, size, rank, number in the level, level."""
-    columns: Data = {"x": [], "y": [], "size": [], "rank": [], "score": []}
-    node_names: list[str] = []
-    for x, y, node_sizes, rank, tuple_indices, level in node_groups:
-        scores = np.full(len(x), np.nan) if level is None else level.scores[tuple_indices]
-        for name, column_values in zip(columns, (x, y, node_sizes, rank, scores), strict=True):
-            columns[name].append(np.asarray(column_values, np.float32))  # half as much to send while a hand drags
-        names = [] if level is None else [search.name(level.tuples[k]) for k in tuple_indices[:MAX_MARKS]]
-        node_names += names + [""] * (len(x) - len(names))
+_STATES = ("waiting", "discarded", "kept")
+_MARK_COLUMNS = ("x", "y", "size", "rank", "score", "name")
+
+
+class _DrawnLevel:
+    """The marks of a level, the tuple with the highest score first.
+
+    depth: its number, from 0. is_complete: whether all its tuples are scored. total: the number of tuples of its size.
+    """
+
+    def __init__(self, search: Search, blocks: _Blocks, depth: int, level: Level, is_complete: bool, total: int):
+        self._search, self._blocks, self._level, self._total = search, blocks, level, total
+        self.depth, self.is_complete = depth, is_complete
+        self._by_rank = _order(level)[:MAX_TUPLES_PER_LEVEL]
+        self._x, self._y = blocks.at(depth, np.arange(len(self._by_rank)))
+        self._is_kept = np.isin(self._by_rank, level.kept_indices)
+        self._is_scored = ~np.isnan(level.scores[self._by_rank])
+        self._n_drawn = min(total, MAX_TUPLES_PER_LEVEL)
+
+    @property
+    def is_image(self) -> bool:
+        """Whether the tuples are cells of an image, because there are too many for marks."""
+        return self._n_drawn > MAX_MARKS
+
+    def image(self, palette: NDArray[np.uint32]) -> Data:
+        """Return the image; palette: colours of tuples that are not in the level, waiting, discarded and kept."""
+        has_all_places = self.is_complete and self._total <= MAX_TUPLES_PER_LEVEL
+        states = np.zeros(self._n_drawn if has_all_places else len(self._by_rank), np.intp)
+        states[: len(self._by_rank)] = 1 + self._is_scored + (self._is_scored & self._is_kept)
+        image, left, width = self._blocks.cells(self.depth, palette[states])
+        return {"image": image, "x": left, "wide": width, "high": self._blocks.top}
+
+    def marks(self, state: str) -> Data:
+        """Return the marks of the tuples in a state; over an image only those of the best kept ones."""
+        is_scored, is_kept, size = self._is_scored, self._is_kept, self._blocks.sizes[self.depth]
+        ranks = np.flatnonzero({"kept": is_kept, "discarded": is_scored & ~is_kept, "waiting": ~is_scored}[state])
+        if self.is_image:
+            ranks = ranks[ranks < (MAX_MARKS if state == "kept" else 0)]
+        tuple_indices = self._by_rank[ranks]
+        names = [self._search.name(self._level.tuples[k]) for k in tuple_indices[:MAX_MARKS]]
+        columns = [self._x[ranks], self._y[ranks], np.full(len(ranks), size), ranks + 1]
+        columns.append(self._level.scores[tuple_indices])
+        if state == "waiting" and self.is_complete and not self.is_image:  # tuples of which no part was kept
+            ranks = np.arange(len(self._by_rank), self._total)
+            x, y = self._blocks.at(self.depth, ranks)
+            unscored = (x, y, np.full(len(ranks), size / 2), ranks + 1, np.full(len(ranks), np.nan))
+            columns = [np.concatenate(pair) for pair in zip(columns, unscored, strict=True)]
+        # Numbers of 32 bits are half as much to send while a hand drags.
+        marks: Data = dict(zip(_MARK_COLUMNS, (column.astype(np.float32) for column in columns), strict=False))
+        return marks | {"name": names + [""] * (len(columns[0]) - len(names))}
+
+    def names(self, ink: str, quiet_ink: str) -> Data:
+        """Return the names beside the marks, in `ink` those of kept tuples."""
+        n, is_left = len(self._x), self._blocks.left(self.depth)
+        max_letters = self._blocks.letters(self.depth)
+        texts = [short(self._search.name(self._level.tuples[k]), max_letters) for k in self._by_rank]
+        return {
+            "x": self._x.tolist(), "y": self._y.tolist(), "words": texts,
+            "colour": [ink if is_kept else quiet_ink for is_kept in self._is_kept],
+            "align": ["right" if is_left else "left"] * n, "dx": [-10 if is_left else 10] * n,
+        }  # fmt: skip
+
+    def places(self) -> dict[tuple[int, ...], tuple[float, float]]:
+        """Return the places of kept tuples, the best first."""
+        kept_ranks = np.flatnonzero(self._is_kept)
+        kept_tuples = self._level.tuples[self._by_rank[kept_ranks]].tolist()
+        points = zip(self._x[kept_ranks].tolist(), self._y[kept_ranks].tolist(), strict=True)
+        return dict(zip(map(tuple, kept_tuples), points, strict=True))
+
+    def head(self, tuples_name: str) -> str:
+        """Return the heading; tuples_name: such as "pairs"."""
+        if not self.is_complete:
+            return f"{tuples_name}: scoring …"
+        return self._blocks.head(self.depth, len(self._level.kept_indices), len(self._level.tuples), tuples_name)
+
+
+def _edges(drawn_levels: Sequence[_DrawnLevel]) -> Data:
+    """Return the lines from the best kept tuples of each level to their parts in the level before."""
+    edges: list[tuple[float, ...]] = []
+    for previous, level in pairwise(drawn_levels):
+        places, part_places = level.places(), previous.places()
+        for columns in islice(places, MAX_TUPLES_WITH_LINES if part_places else 0):
+            parts = (columns[:left_out] + columns[left_out + 1 :] for left_out in range(len(columns)))
+            edges += [(*part_places[part], *places[columns]) for part in parts if part in part_places]
+    return dict(zip(("x0", "y0", "x1", "y1"), np.array(edges, np.float32).reshape(-1, 4).T, strict=True))
+
+
+def _joined(parts: Sequence[Data], columns: Sequence[str]) -> Data:
+    """Return the columns of the parts, one after the other."""
+    values = {name: [part[name] for part in parts] for name in columns}
     return {
-        name: np.concatenate([*column_values, np.empty(0, np.float32)]) for name, column_values in columns.items()
-    } | {"name": node_names}
+        name: np.concatenate(column) if column and isinstance(column[0], np.ndarray) else list(chain(*column))
+        for name, column in values.items()
+    }
 
 
 def _pixels(colours: Sequence[tuple[str, float]]) -> NDArray[np.uint32]:
@@ -295,47 +323,59 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
 
     label: the family's, for its colour; dark: whether the ground is dark.
     """
-    has_gains = search.gains is not None and search.mi is not None
-    mi, gain = (np.empty(0) if values is None or not has_gains else values for values in (search.mi, search.gains))
-    state = np.zeros(len(mi), np.int8)  # not scored
-    last_level = search.levels[-1] if search.levels else None
-    if has_gains and last_level is not None:
-        scored_tuples = search.numbers(last_level.tuples)
-        state[scored_tuples] = 1
-        state[scored_tuples[last_level.kept_indices]] = 2
-    tells = np.zeros(len(mi), bool) if search.is_significant is None or not has_gains else search.is_significant
-    best_tuples = [
-        int(k) for k in np.argsort(-np.where(tells, gain, -np.inf), kind="stable")[:MAX_NAMED_TUPLES] if tells[k]
-    ]
-    all_tuples = search.all_tuples() if has_gains else np.empty((0, search.order), np.int32)
-    highest_gain, lowest_gain = (max(float(gain.max()), 0.0), float(gain.min())) if len(gain) else (1.0, 0.0)
+    if search.gains is None or search.mi is None:
+        mi, gain, all_tuples = np.empty(0), np.empty(0), np.empty((0, search.order), np.int32)
+    else:
+        mi, gain, all_tuples = search.mi, search.gains, search.all_tuples()
+    state = _states(search, len(mi))
     right = float(mi.max(initial=0.0)) or 1.0
-    air = 0.1 * (highest_gain - lowest_gain) or 1e-3
-    x, y = (-0.03 * right, 1.06 * right), (lowest_gain - air, highest_gain + 1.6 * air)
-    sides, names = (
-        [bool(mi[k] > 0.5 * right) for k in best_tuples],
-        [short(search.name(all_tuples[k]), 30) for k in best_tuples],
-    )
-    shifts = place(
-        VisibleArea(*x, *y, height=160, width=320), mi[best_tuples].tolist(), gain[best_tuples].tolist(), names, sides
-    )
-    thinned = _drawn_points((mi - x[0]) / (x[1] - x[0]), (gain - y[0]) / (y[1] - y[0]), state)
-    points_by_state = {name: thinned[state[thinned] == k] for k, name in enumerate(("waiting", "discarded", "kept"))}
+    x, y = (-0.03 * right, 1.06 * right), _gain_range(gain)
+    best_tuples = _best_tuples(search, gain)
+    is_left = [bool(mi[k] > 0.5 * right) for k in best_tuples]
+    names = [short(search.name(all_tuples[k]), 30) for k in best_tuples]
+    area = VisibleArea(*x, *y, height=160, width=320)
+    shifts = place(area, mi[best_tuples].tolist(), gain[best_tuples].tolist(), names, is_left)
+    drawn_points = _drawn_points((mi - x[0]) / (x[1] - x[0]), (gain - y[0]) / (y[1] - y[0]), state)
     name_of = search.name if len(mi) <= MAX_MARKS else lambda columns: ""
+    size = 9.0 if len(mi) <= MIN_TUPLES_FOR_SMALL_MARKS else 5.0
+    data: dict[str, Data] = {
+        "names": {
+            "x": mi[best_tuples], "y": gain[best_tuples], "words": names, "dy": shifts,
+            "align": ["right" if left else "left" for left in is_left], "dx": [-9 if left else 9 for left in is_left],
+        }
+    }  # fmt: skip
+    for number, state_name in enumerate(_STATES):
+        points = drawn_points[state[drawn_points] == number]
+        point_names = [name_of(all_tuples[k]) for k in points]
+        data[state_name] = {"x": mi[points], "y": gain[points], "name": point_names, "size": np.full(len(points), size)}
     return Picture(
         draw=partial(_draw_gains, label=label, dark=dark),
-        x=x, y=y, labels=("mutual information (nats)", "predicted gain (nats)"),
-        data={
-            **{name: {"x": mi[points], "y": gain[points], "name": [name_of(all_tuples[k]) for k in points],
-                      "size": np.full(len(points), 9.0 if len(mi) <= MIN_TUPLES_FOR_SMALL_MARKS else 5.0)}
-               for name, points in points_by_state.items()},
-            "names": {
-                "x": mi[best_tuples], "y": gain[best_tuples], "words": names, "dy": shifts,
-                "align": ["right" if left else "left" for left in sides], "dx": [-9 if left else 9 for left in sides],
-            },
-        },
-        key=(label, dark),
+        x=x, y=y, labels=("mutual information (nats)", "predicted gain (nats)"), data=data, key=(label, dark),
     )  # fmt: skip
+
+
+def _gain_range(gain: NDArray[np.floating]) -> Range:
+    highest, lowest = (max(float(gain.max()), 0.0), float(gain.min())) if len(gain) else (1.0, 0.0)
+    air = 0.1 * (highest - lowest) or 1e-3
+    return lowest - air, highest + 1.6 * air
+
+
+def _best_tuples(search: Search, gain: NDArray[np.floating]) -> NDArray[np.intp]:
+    """Return the indices of the tuples that are named: those with the highest significant gains."""
+    if search.is_significant is None or not len(gain):
+        return np.empty(0, np.intp)
+    significant_tuples = np.flatnonzero(search.is_significant)
+    return significant_tuples[np.argsort(-gain[significant_tuples], kind="stable")[:MAX_NAMED_TUPLES]]
+
+
+def _states(search: Search, n_tuples: int) -> NDArray[np.int8]:
+    """Return the state of each of the n_tuples of the order, a position in _STATES."""
+    state = np.zeros(n_tuples, np.int8)
+    if n_tuples and search.levels:
+        scored_tuples = search.numbers(search.levels[-1].tuples)
+        state[scored_tuples] = 1
+        state[scored_tuples[search.levels[-1].kept_indices]] = 2
+    return state
 
 
 def _drawn_points(x: NDArray[np.floating], y: NDArray[np.floating], state: NDArray[np.int8]) -> NDArray[np.intp]:

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 from bokeh.core.property.vectorization import Value
-from bokeh.models import BoxAnnotation, Label, LogScale, Span
+from bokeh.models import Axis, BoxAnnotation, GlyphRenderer, Label, LogScale, Span
 from bokeh.models.annotations import Legend
+from bokeh.plotting import figure
 from numpy.typing import NDArray
 from PIL import Image, ImageColor
 
 from alrviz.pictures.marks import Marks, level_words
-from alrviz.pictures.pens import Pen, SvgPen, font, plain
+from alrviz.pictures.pens import Box, Pen, SvgPen, font, plain
 from alrviz.pictures.picture import FONT_NAME
 
 INK, QUIET, GRID, GROUND = "#222222", "#666666", "#e5e5e5", "#ffffff"
@@ -34,7 +35,7 @@ _DASHES: dict[str, list[float]] = {
 Ticks = list[tuple[float, str]]
 
 
-def still(figures: Sequence[Any], words: str = "", *, width: int = 900) -> bytes:
+def still(figures: Sequence[figure], words: str = "", *, width: int = 900) -> bytes:
     """Return `figures` as one PNG, with `words` above them.
 
     width: px as on a page; the PNG has half as many again. Several figures stand in pairs, the last one of an odd
@@ -49,10 +50,10 @@ def still(figures: Sequence[Any], words: str = "", *, width: int = 900) -> bytes
     pen = Pen(image, unit)
     for k, line in enumerate(text_lines):
         pen.text(12, 8 + 22 * k, line, 16, INK, "la")
-    for k, figure in enumerate(figures):
+    for k, fig in enumerate(figures):
         figure_width = width if k == len(figures) - 1 and k % per_row == 0 else width / per_row
         FigureDrawing(
-            figure, pen, ((k % per_row) * width / per_row, figures_top + (k // per_row) * height, figure_width, height)
+            fig, pen, ((k % per_row) * width / per_row, figures_top + (k // per_row) * height, figure_width, height)
         ).draw()
     out = io.BytesIO()
     small_image = image.reduce(OVERSAMPLING).quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
@@ -60,10 +61,10 @@ def still(figures: Sequence[Any], words: str = "", *, width: int = 900) -> bytes
     return out.getvalue()
 
 
-def still_svg(figure: Any, label: str, *, width: int = 520, height: int = 320) -> str:
+def still_svg(fig: figure, label: str, *, width: int = 520, height: int = 320) -> str:
     """Return a figure as an SVG element, width x height px; label: its description for screen readers."""
     pen = SvgPen()
-    FigureDrawing(figure, pen, (0.0, 0.0, float(width), float(height))).draw()
+    FigureDrawing(fig, pen, (0.0, 0.0, float(width), float(height))).draw()
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
         f'aria-label="{escape(plain(label))}" style="max-width:{width}px;width:100%" '
@@ -83,7 +84,7 @@ def _wrapped(text: str, width: float, size: int) -> list[str]:
     return [line for line in wrapped_lines if line]
 
 
-def _paint(colour: Any, alpha: Any = 1.0) -> Any:
+def _paint(colour: Any, alpha: float = 1.0) -> tuple[int, ...] | None:
     """Return Bokeh's colour with opacity alpha as pens take it: (red, green, blue, opacity), up to 255, or None."""
     if colour is None or (isinstance(colour, float) and math.isnan(colour)):
         return None
@@ -94,7 +95,7 @@ def _paint(colour: Any, alpha: Any = 1.0) -> Any:
     return (*ImageColor.getrgb(text)[:3], round(255 * min(max(float(alpha), 0.0), 1.0)))
 
 
-def _dash(pattern: Any) -> Any:
+def _dash(pattern: str | Sequence[float] | None) -> Sequence[float]:
     return _DASHES.get(pattern, []) if isinstance(pattern, str) else [] if pattern is None else pattern
 
 
@@ -105,16 +106,16 @@ def _words(text: Any) -> str:
 class FigureDrawing:
     """One figure in its place: left, top, width, height in px of the page."""
 
-    def __init__(self, figure: Any, pen: Pen, box: tuple[float, float, float, float]):
-        self.figure, self.pen = figure, pen
+    def __init__(self, fig: figure, pen: Pen, box: Box):
+        self.figure, self.pen = fig, pen
         self.left, self.top, self.wide, self.high = box
 
     def draw(self) -> None:
         """Draw the figure with the pen: grid, marks, axes, legend and annotations."""
-        figure, width = self.figure, self.pen.width
-        x_axis, y_axis = (next((axis for axis in axes if axis.visible), None) for axes in (figure.xaxis, figure.yaxis))
-        self.x_range, self.y_range = _span(figure.x_range), _span(figure.y_range)
-        self.x_log, self.y_log = (isinstance(scale, LogScale) for scale in (figure.x_scale, figure.y_scale))
+        fig, width = self.figure, self.pen.width
+        x_axis, y_axis = (next((axis for axis in axes if axis.visible), None) for axes in (fig.xaxis, fig.yaxis))
+        self.x_range, self.y_range = _span(fig.x_range), _span(fig.y_range)
+        self.x_log, self.y_log = (isinstance(scale, LogScale) for scale in (fig.x_scale, fig.y_scale))
         y_ticks = [] if y_axis is None else _ticks(y_axis, self.y_range, self.y_log, 6)
         x_ticks = [] if x_axis is None else _ticks(x_axis, self.x_range, self.x_log, 8)
         y_width, x_width = (max((width(text, 13) for _, text in ticks), default=0.0) for ticks in (y_ticks, x_ticks))
@@ -122,29 +123,27 @@ class FigureDrawing:
         labels_height = 26 + (min(x_width * 0.7, 80) if tilt else 0)
         left = self.left + y_width + (18 if y_axis is None or not _words(y_axis.axis_label) else 40)
         right = self.left + self.wide - 24
-        placed = [*figure.above, *figure.below, *figure.left, *figure.right, *figure.center]
+        placed = [*fig.above, *fig.below, *fig.left, *fig.right, *fig.center]
         legends = [model for model in placed if isinstance(model, Legend) and model.visible]
-        legend_lines = [self._legend_lines(legend, right - left) for legend in legends]
-        top = self.top + 12 + LEGEND_ROW_PX * sum(map(len, legend_lines))
+        top = self._draw_legends(legends, left, right)
         bottom = self.top + self.high - labels_height - (22 if x_axis is not None and _words(x_axis.axis_label) else 0)
-        if figure.match_aspect:  # one scale for both axes
+        if fig.match_aspect:  # one scale for both axes
             ratio = (self.x_range[1] - self.x_range[0]) / (self.y_range[1] - self.y_range[0])
             right = min(right, left + (bottom - top) * ratio)
             bottom = min(bottom, top + (right - left) / ratio)
         self.frame, self.below = (left, top, right, bottom), labels_height + 18
-        y = self.top + 12.0
-        for legend, lines_of_legend in zip(legends, legend_lines, strict=True):
-            for k, legend_items in enumerate(lines_of_legend):
-                self._legend("" if k else _words(legend.title), legend_items, left, y)
-                y += LEGEND_ROW_PX
         self.ink = self.pen.part(self.frame)
         self._grid(x_ticks, y_ticks)
-        glyphs = [part_drawn for part_drawn in figure.renderers if part_drawn.visible and hasattr(part_drawn, "glyph")]
-        annotations = [model for model in placed if isinstance(model, Span | BoxAnnotation | Label) and model.visible]
-        for model in sorted([*glyphs, *annotations], key=lambda part_drawn: _LEVELS.index(part_drawn.level)):
-            (self._glyph if hasattr(model, "glyph") else self._annotation)(model)
+        self._draw_marks([model for model in placed if isinstance(model, Span | BoxAnnotation | Label)])
         self.pen.put(self.ink, left, top)
         self._axes(x_axis, y_axis, x_ticks, y_ticks, tilt)
+
+    def _draw_marks(self, annotations: Sequence[Span | BoxAnnotation | Label]) -> None:
+        """Draw glyphs and annotations, level by level."""
+        glyphs = [renderer for renderer in self.figure.renderers if hasattr(renderer, "glyph")]
+        visible_models = [model for model in (*glyphs, *annotations) if model.visible]
+        for model in sorted(visible_models, key=lambda model: _LEVELS.index(model.level)):
+            (self._glyph if hasattr(model, "glyph") else self._annotation)(model)
 
     # ---- axes --------------------------------------------------------------------------------------------------------
 
@@ -157,7 +156,7 @@ class FigureDrawing:
             for y in self._y([tick for tick, _ in y_ticks]):
                 self.ink.line(np.array([[0, y], [figure_width, y]]), GRID, 0.7)
 
-    def _axes(self, x_axis: Any, y_axis: Any, x_ticks: Ticks, y_ticks: Ticks, tilt: float) -> None:
+    def _axes(self, x_axis: Axis | None, y_axis: Axis | None, x_ticks: Ticks, y_ticks: Ticks, tilt: float) -> None:
         (left, top, right, bottom), pen = self.frame, self.pen
         if x_axis is not None:
             pen.line(np.array([[left, bottom], [right, bottom]]), QUIET)
@@ -190,7 +189,7 @@ class FigureDrawing:
 
     # ---- what is drawn -----------------------------------------------------------------------------------------------
 
-    def _glyph(self, renderer: Any) -> None:
+    def _glyph(self, renderer: GlyphRenderer) -> None:
         marks = Marks(renderer)
         draw = getattr(self, f"_draw_{marks.kind.lower()}", None)
         if draw is not None and marks.count:
@@ -260,7 +259,7 @@ class FigureDrawing:
             (x0, x1), (y0, y1) = np.sort(self._x([x, x + dw])), np.sort(self._y([y, y + dh]))
             self.ink.pixels(Image.fromarray(pixels[::-1].copy(), "RGBA"), (x0, y0, x1, y1))
 
-    def _annotation(self, mark: Any) -> None:
+    def _annotation(self, mark: Span | BoxAnnotation | Label) -> None:
         """Draw the mark: a span, a box or a label."""
         figure_width, figure_height = self._size
         if isinstance(mark, Span):
@@ -297,7 +296,7 @@ class FigureDrawing:
 
     # ---- legends -----------------------------------------------------------------------------------------------------
 
-    def _legend_lines(self, legend: Any, max_width: float) -> list[list[tuple[str, Any]]]:
+    def _legend_lines(self, legend: Legend, max_width: float) -> list[list[tuple[str, Any]]]:
         """Return the items of a legend, text and renderers, line by line: as many in a line as fit max_width px."""
         item_lines: list[list[tuple[str, Any]]] = [[]]
         x = self.pen.width(_words(legend.title), 13) + 12 if legend.title else 0.0
@@ -311,6 +310,15 @@ class FigureDrawing:
                 x = LEGEND_SAMPLE_PX + self.pen.width(item_text, 13)
             item_lines[-1].append((item_text, item.renderers))
         return item_lines
+
+    def _draw_legends(self, legends: Sequence[Legend], left: float, right: float) -> float:
+        """Draw the legends above the frame, whose sides these are; return its top."""
+        y = self.top + 12.0
+        for legend in legends:
+            for k, items in enumerate(self._legend_lines(legend, right - left)):
+                self._legend("" if k else _words(legend.title), items, left, y)
+                y += LEGEND_ROW_PX
+        return y
 
     def _legend(self, title: str, item_renderers: Sequence[tuple[str, Any]], x: float, y: float) -> None:
         """Draw a line of a legend at (x, y): the title, then a sample and a text for each item (text, renderer)."""
@@ -361,7 +369,7 @@ def _share(values: Any, span: tuple[float, float], log: bool) -> NDArray[np.floa
     return np.asarray((positions - low) / ((high - low) or 1.0))
 
 
-def _ticks(axis: Any, span: tuple[float, float], log: bool, n_ticks: int) -> Ticks:
+def _ticks(axis: Axis, span: tuple[float, float], log: bool, n_ticks: int) -> Ticks:
     """Return positions and texts of the ticks on an axis over `span`; log: whether it is logarithmic.
 
     n_ticks: about how many, if the axis leaves it open.

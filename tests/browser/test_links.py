@@ -78,7 +78,7 @@ def test_the_first_screen_has_the_shortest_address(explorer: Explorer):
 # What each page says and no other does.
 SEEN = {
     "Convergence": "^Question$|loss above the lowest",
-    "Which order?": "a verdict needs two|Press Run: orders [0-9]",
+    "Which order?": "a verdict needs two|Press Run: columns",
     "Bias and variance": "^Learning curve$",
     "Compare": "^History$",
     "Data": "^Columns as CSV$",

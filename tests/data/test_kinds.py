@@ -1,7 +1,8 @@
 import pandas as pd
 import pytest
 
-from alrviz.data.kinds import KindCode, as_levels, sort_levels
+from alrviz.data.kinds import KindCode, as_levels
+from alrviz.data.level_order import sort_levels
 from alrviz.data.read import read_table
 
 CLASSES = ["x", "y"] * 300

@@ -13,7 +13,8 @@ from alrviz.data import find_table, quotes
 from alrviz.data.apply_spec import read_new_rows
 from alrviz.data.dataset import Dataset
 from alrviz.data.delimited import DETECTION_BYTES
-from alrviz.data.doubts import Doubt, DoubtCode
+from alrviz.data.doubts import Doubt, DoubtCode, NoteCode, notes_about
+from alrviz.data.level_order import answer_codes, sort_levels
 from alrviz.data.limits import Limits
 from alrviz.data.missing import column_sentinels
 from alrviz.data.options import ReadOptions
@@ -279,11 +280,15 @@ def test_answers_on_a_scale_are_in_their_order():
 
 
 def test_a_few_texts_among_numbers_are_missing_and_counted():
-    ages = ["19 but unclear" if i == 7 else "not asked" if i % 11 == 0 else str(20 + i % 37) for i in range(90)]
+    ages = ["19 but unclear" if i == 7 else "no reply" if i % 11 == 0 else str(20 + i % 37) for i in range(90)]
     dataset = read("age,class\n" + "".join(f"{age},{'ab'[i % 2]}\n" for i, age in enumerate(ages)), "class")
     assert dataset.kinds == {"age": "numeric"}
     assert dataset.frame["age"].isna().sum() == 10
     assert noted(dataset, "10 values", "no number", "'age'", "missing=()")
+    rows = "".join(f"{age},{'ab'[i % 2]}\n" for i, age in enumerate(ages)).replace("no reply", "not asked")
+    dataset = read("age,class\n" + rows, "class")  # the one that is unclear is a number now
+    assert dataset.frame["age"].isna().sum() == 9
+    assert noted(dataset, "not asked (9 cells)", "'age'", "missing")
     codes = [f"{i % 30}" if i % 3 else f"A{i % 30}" for i in range(90)]  # no few
     assert read("age,class\n" + "".join(f"{c},{'ab'[i % 2]}\n" for i, c in enumerate(codes))).kinds["age"] != "numeric"
 
@@ -389,6 +394,9 @@ AGES = [str(age) for age in range(20, 60)]
         (["1 min 30 sec", "2 min", "45 s"], [0.025, 2 / 60, 0.0125]),
         (["3 weeks", "2 days", "1 year"], [21, 2, 365.25]),
         (["27:30", "1:15", "30:00"], [27.5, 1.25, 30]),
+        (["9am", "12 pm", "1pm", "12a.m.", "11 PM"], [9, 12, 13, 0, 23]),
+        (["09h30", "10 h 15", "14h00", "0h45", "23h59"], [9.5, 10.25, 14, 0.75, 23 + 59 / 60]),
+        (["£1.2m", "£3.4m", "£500k", "£2m", "£750"], [1.2e6, 3.4e6, 5e5, 2e6, 750]),
         (["19 but unclear", "20?", "~21", "c. 22", "23 (approx)", *AGES], [19, 20, 21, 22, 23, *map(int, AGES)]),
         (["90+", "85 or older", "<18", "over 95", *AGES], [90, 85, 18, 95, *map(int, AGES)]),
         (["12*", "13**", *AGES], [12, 13, *map(int, AGES)]),
@@ -944,7 +952,227 @@ def test_classes_that_are_no_answers_are_asked_about(answer: str):
     (doubt,) = doubts(read(text, "class"), DoubtCode.NO_ANSWER)
     assert doubt.n_cells == 3
     assert read_otherwise(text, doubt).n_rows == 37
-    assert not doubts(column_of([answer, "yes", "no"]), DoubtCode.NO_ANSWER)  # no class
+    (doubt,) = doubts(column_of([answer, "yes", "no"]), DoubtCode.NO_ANSWER)  # of a feature
+    assert (doubt.columns, doubt.n_cells) == (("x",), 20)
+    assert not doubts(column_of([answer, "yes"]), DoubtCode.NO_ANSWER)  # little would be left
+
+
+@pytest.mark.parametrize(
+    ("levels", "order", "no_answers"),
+    [
+        (
+            ["10 - Always", "2 - Often", "8 - DK", "1 - No"],
+            ["1 - No", "2 - Often", "8 - DK", "10 - Always"],
+            ["8 - DK"],
+        ),
+        (["3 Bad", "1 Good", "98 Refused", "2 Fair"], ["1 Good", "2 Fair", "3 Bad", "98 Refused"], ["98 Refused"]),
+        (["(2) Often", "(1) Never", "(3) Always"], ["(1) Never", "(2) Often", "(3) Always"], []),
+        (["Agree (4)", "Strongly agree (5)", "Neutral (3)"], ["Neutral (3)", "Agree (4)", "Strongly agree (5)"], []),
+        (["10 = full trust", "5", "0 = no trust"], ["0 = no trust", "5", "10 = full trust"], []),
+    ],
+)
+def test_numbered_answers_are_in_the_order_of_their_numbers(levels, order, no_answers):
+    dataset = column_of(levels)
+    assert dataset.kinds["x"] == "ordinal"
+    assert dataset.X["x"].cat.categories.tolist() == order
+    assert [d.change["columns"]["x"]["missing"]["add"] for d in doubts(dataset, DoubtCode.NO_ANSWER)] == (
+        [no_answers] if no_answers else []
+    )
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [["2 rooms", "1 room", "3 rooms"], ["5 mg", "500 ug", "10 mg"], ["1 week", "2 days", "3 months"],
+     ["1 - North", "2 - North", "3 - East"], ["12 High St", "14 Low St", "3 Mill Ln"],
+     ["Jones (34)", "Smith (27)", "Lee (51)"]],
+)  # fmt: skip
+def test_other_texts_that_begin_with_numbers_are_no_numbered_answers(levels):
+    assert answer_codes(levels) is None
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        ["FY2019", "FY2020", "FY2021"], ["2018/19", "2019/20", "2020/21"], ["FY98/99", "FY99/00", "FY00/01"],
+        ["1st half 2020", "2nd half 2020", "1st half 2021"], ["H2 2019", "H1 2020", "H2 2020"],
+        ["4Q20", "1Q21", "3Q21"], ["4th quarter 2020", "1st quarter 2021", "3rd quarter 2021"],
+        ["2021-W09", "2021-W10", "2022-W01"], ["2021M02", "2021M10", "2022M01"], ["Week 2", "Week 9", "Week 10"],
+        ["Autumn 2019", "Spring 2020", "Autumn 2020"], ["S", "M", "L", "XL"], ["never", "monthly", "weekly", "daily"],
+        ["<$500", "$500-$1k", "$1k-$20k", ">$20k"],
+    ],
+)  # fmt: skip
+def test_periods_are_ordered(order):
+    assert sort_levels(sorted(order, key=lambda text: text[::-1])) == order
+    assert column_of(order[::-1]).kinds["x"] == "ordinal"
+
+
+@pytest.mark.parametrize(
+    "levels", [["Week 2", "Day 9", "Month 1"], ["2019/06", "2020/21", "2021/22"], ["Town 2", "Town 9", "Town 10"]]
+)
+def test_texts_like_periods_have_no_order(levels):
+    assert sort_levels(levels) is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "days"),
+    [
+        (["R3/5/1", "R1/12/31", "H31/4/30"], ["2021-05-01", "2019-12-31", "2019-04-30"]),
+        (["令和3年5月1日", "平成元年1月8日", "昭和64年1月7日"], ["2021-05-01", "1989-01-08", "1989-01-07"]),
+        (["114/05/01", "101/12/31", "113/02/29"], ["2025-05-01", "2012-12-31", "2024-02-29"]),
+        (["2021年5月1日", "2020年12月31日", "2020年2月29日"], ["2021-05-01", "2020-12-31", "2020-02-29"]),
+    ],
+)
+def test_dates_of_an_era_are_read(texts, days):
+    dataset = column_of(texts)
+    assert dataset.frame["x"].dt.strftime("%Y-%m-%d").tolist()[:3] == days
+    assert noted(dataset, "era", texts[0]) or texts[0].startswith("2021")
+    assert not dataset.doubts  # two digits are no year of a century
+    again = read_new_rows(pd.DataFrame({"x": texts, "k": 1}).to_csv(index=False).encode(), dataset.spec)
+    assert again.X["x year"].tolist() == dataset.X["x year"].tolist()[:3]
+
+
+def test_three_numbers_with_strokes_are_no_dates_of_an_era():
+    assert column_of(["120/80/70", "130/90/72", "110/70/60"]).kinds["x"] == "categorical"
+    mixed = column_of([*(f"0{i}/05/2021" for i in range(1, 9)), *["21/05/2021"] * 40, "114/05/01"])
+    assert noted(mixed, "114/05/01", "no date")
+
+
+def long_form(names: str = "patient,test,value,unit", n: int = 30) -> str:
+    """Return three measurements of each of `n` patients, one a row."""
+    tests = (("glucose", 90, "mg/dL"), ("sodium", 140, "mmol/L"), ("height", 170, "cm"))
+    lines = [f"{k},{test},{mean + k * 7 % 20 / 2},{unit}" for k in range(n) for test, mean, unit in tests]
+    return "\n".join([names, *lines]) + "\n"
+
+
+@pytest.mark.parametrize("names", ["patient,test,value,unit", "id,Parameter,Result,u", "when,sensor,reading,unit"])
+def test_the_long_form_is_noticed_with_a_way_to_pivot_it(names):
+    key, parameter, value, _ = names.split(",")
+    dataset = read(long_form(names), parameter)
+    (note,) = notes_about(dataset.notes, {NoteCode.SHAPE})
+    call = f'frame.pivot_table({value!r}, [{key!r}], {parameter!r}, aggfunc="first").reset_index()'
+    assert call in note
+    wide = eval(call, {"frame": dataset.frame})
+    assert (wide.shape, set(wide.columns)) == ((30, 4), {key, "glucose", "sodium", "height"})
+
+
+def test_the_long_form_is_noticed_though_its_last_column_is_no_class():
+    with pytest.raises(TableError) as refusal:
+        read_table("\n".join(line.rsplit(",", 1)[0] for line in long_form().splitlines()).encode())
+    assert any("long form" in note and "pivot_table" in note for note in refusal.value.__notes__)
+
+
+@pytest.mark.parametrize("names", ["patient,drug,value,unit", "patient,test,dose,unit"])
+def test_other_tables_are_in_no_long_form(names):
+    assert not notes_about(read(long_form(names), names.split(",")[1]).notes, {NoteCode.SHAPE})
+    rows = "".join(f"{k},{'ab'[k % 2]},{k / 3:.2f},{'xy'[k % 3 > 0]}\n" for k in range(60))
+    assert not notes_about(read("patient,test,value,class\n" + rows, "class").notes, {NoteCode.SHAPE})
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("hhid", lambda k: str(1000 + k)), ("user_email", lambda k: f"u{k}@example.org"),
+        ("session_id", lambda k: f"{k * 7919 + 16**7:08x}"), ("PatientID", lambda k: f"PAT-{k:04}"),
+        ("Proband", lambda k: f"VP{k:02}"), ("respondent_id", lambda k: str(77000 + k)),
+    ],
+)  # fmt: skip
+def test_ids_on_several_rows_are_offered_as_groups(name, label):
+    rows = "".join(f"{label(k // 4)},{k * 7 % 90 / 4},{'ab'[k % 3 > 0]}\n" for k in range(120))
+    dataset = read(f"{name},x,class\n{rows}", "class")
+    assert {column.name: column.offered_role for column in dataset.columns}[name] == "group"
+    assert noted(dataset, "kind 'group'", name)
+
+
+@pytest.mark.parametrize("name", ["employees", "sessions", "members", "resp", "accounts"])
+def test_counts_of_units_are_no_groups(name):
+    rows = "".join(f"{k % 40 + 3},{k * 7 % 90 / 4},{'ab'[k % 3 > 0]}\n" for k in range(160))
+    assert read(f"{name},x,class\n{rows}", "class").kinds[name] == "numeric"
+
+
+def test_levels_named_like_ids_are_no_groups():
+    rows = "".join(f"{['north', 'south', 'east', 'west', 'mid'][k % 5]},{k},{'ab'[k % 3 > 0]}\n" for k in range(60))
+    assert read(f"region_id,x,class\n{rows}", "class").kinds["region_id"] == "categorical"
+
+
+SECOND_TABLE = "Branch,Customers,Complaints,Rating\n" + "".join(
+    f"Town {chr(65 + k)},{400 + k * 37},{k * 5 % 23},{'good' if k % 3 else 'poor'}\n" for k in range(8)
+)
+LATER_ROWS = "".join(f"{2000 + k},{k * 977 % 500},{k % 7 + 3},{'passed' if k % 2 else 'failed'}\n" for k in range(9))
+
+
+@pytest.mark.parametrize("title", ["", "\nBy month\n", "\n\nBy month,,,\n"])
+def test_a_second_table_with_other_names_is_left_out(title):
+    dataset = read(f"{SECOND_TABLE}{title}Month,Turnover,Staff,Audit\n{LATER_ROWS}", "Rating")
+    assert (dataset.n_rows, list(dataset.classes)) == (8, ["good", "poor"])
+    assert noted(dataset, "second table", "'Turnover'", "9 rows")
+
+
+def test_a_row_of_stray_texts_is_no_second_table():
+    dataset = read(f"{SECOND_TABLE}Hill,none,refused,good\nLake,n.k.,broken,poor\n{SECOND_TABLE[35:]}", "Rating")
+    assert dataset.n_rows == 18
+    assert not noted(dataset, "second table")
+
+
+@pytest.mark.parametrize(
+    ("text", "n_lines"),
+    [
+        (" x | k \n---+---\n" + "".join(f"  {k} | {'ab'[k % 2]}\n" for k in range(30)) + "(30 rows)\n", 1),
+        ("+--+--+\n|x | k|\n+--+--+\n" + "".join(f"|{k} |{'ab'[k % 2]} |\n" for k in range(30)) + "+--+--+", 3),
+    ],
+    ids=["psql", "mysql"],
+)  # fmt: skip
+def test_lines_of_dashes_between_rows_are_left_out(text, n_lines, tmp_path):
+    dataset = read_columns(text.encode())
+    assert dataset.n_rows == 30
+    assert noted(dataset, f"{n_lines} line", "dashes")
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(TableError, match="lines of dashes"):
+        open_table(tmp_path / "t.csv", dataset.names[-2])
+
+
+def test_genotypes_of_a_vcf_file_may_be_missing():
+    head = '##fileformat=VCFv4.2\n##INFO=<ID=DP,Number=1,Description="Depth, total">\n#CHROM\tPOS\tQUAL\tINFO\tS1\tS2\n'
+    calls = ["0/0", "0/1", "./.", "1/1"]
+    rows = "".join(f"20\t{1000 + 37 * k}\t.\tDP={k}\t{calls[k % 4]}\t{calls[k % 3]}\n" for k in range(40))
+    dataset = read(head + rows, "S2")
+    assert dataset.X["S1"].isna().sum() == sum(k % 4 == 2 and k % 3 != 2 for k in range(40))
+    assert list(dataset.classes) == ["0/0", "0/1"]
+    assert dataset.frame["QUAL"].isna().all()  # dots alone are no level
+    assert next(iter(dataset.kinds)) == "CHROM"
+
+
+def test_two_rows_of_names_may_share_a_name():
+    rows = [["Pupil", None, "Autumn", None, "Attendance", "Set"], ["Surname", "First", "Maths", "English", "%", "Set"]]
+    rows += [
+        [f"P{k}", ["Ann", "Bo", "Cy"][k % 3], "abs" if k % 5 == 0 else 40 + k, 70 - k, 0.9 + k / 400, "XYZ"[k % 3]]
+        for k in range(28)
+    ]
+    dataset = read_table(workbook_of_rows(rows, ["A1:B1", "C1:D1"]))
+    assert (dataset.n_rows, dataset.target) == (28, "Set")
+    assert list(dataset.kinds)[1:4] == ["Pupil First", "Autumn Maths", "Autumn English"]
+
+
+def test_dates_with_the_mark_of_a_year_are_read():
+    dataset = column_of(["20.10.2022 r.", "1.03.2023 r.", "15.11.2022 \u0433."])
+    assert dataset.frame["x"].dt.strftime("%m-%d").tolist()[:3] == ["10-20", "03-01", "11-15"]
+
+
+def test_codes_with_an_e_between_digits_are_no_numbers():
+    assert column_of(["3E05", "1E5", "10E4", "7E11"]).kinds["x"] == "categorical"
+    assert column_of(["3E+05", "1E+05", "1.5E+05", "2E+05", "7E+11"]).kinds["x"] == "numeric"
+
+
+@pytest.mark.parametrize("token", ["n.b.", "n.d.", "ND", "\u043d/\u0434", "not asked"])
+def test_further_marks_of_missing_numbers(token):
+    dataset = column_of([*AGES, token])
+    assert dataset.kinds["x"] == "numeric"
+    assert noted(dataset, f"{token} (1 cell)", "'x'", "missing")
+    assert token in set(column_of([token, "north", "south"]).frame["x"])
+
+
+def test_a_decimal_comma_in_every_line_is_no_delimiter():
+    rows = "".join(f"{k};P{k % 7};{k * 3 % 50},5;x;y;{'ab'[k % 2]}\n" for k in range(40))
+    assert not doubts(read("id;name;cost, EUR;u;v;class\n" + rows, "class"), DoubtCode.DELIMITER)
 
 
 def test_other_spellings_may_be_merged():

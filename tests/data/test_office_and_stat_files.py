@@ -13,7 +13,7 @@ from alrviz.data.options import ReadOptions
 from alrviz.data.read import read_columns, read_table
 from alrviz.errors import MemoryLimitError, TableError
 from tests.data.test_read_formats import edited
-from tests.data.workbooks import PEOPLE, XLS, ods_of_rows, workbook_of_rows
+from tests.data.workbooks import PEOPLE, XLS, XLS_WITH_ERRORS, ods_of_rows, workbook_of_rows
 
 EMPTY_ROWS = (
     '<table:table-row table:number-rows-repeated="1048500"><table:table-cell table:number-columns-repeated="16384"/>'
@@ -51,6 +51,23 @@ def test_an_entity_in_an_ods_file_is_refused():
     data = edited(ods_of_rows(PEOPLE), lambda xml: xml.replace("<office:document-content", bomb, 1), "content.xml")
     with pytest.raises(TableError, match="a document type"):
         read_table(data)
+
+
+ODS_ERROR = '<table:table-cell table:formula="of:=1/0" office:value-type="string" office:string-value="" '
+ODS_ERROR += 'calcext:value-type="error"><text:p>{}</text:p></table:table-cell>'
+
+
+def test_errors_in_cells_of_older_workbooks_are_counted():
+    rows = [["x", "y", "class"], *[[i, i * 7 % 11, "pq"[i % 2]] for i in range(12)]]
+    cell = '<table:table-cell office:value-type="float" office:value="3"/>'
+    errors = "".join(
+        f"<table:table-row>{cell}{ODS_ERROR.format(text)}{cell}</table:table-row>"
+        for text in ("#DIV/0!", "#N/A", "#DIV/0!")
+    )
+    for data in (ods_of_rows(rows, errors), XLS_WITH_ERRORS):
+        table = read_columns(data)
+        assert any("3 cells of the workbook" in note and "#DIV/0!" in note and "#N/A" in note for note in table.notes)
+        assert table.values[1].series.isna().sum() == 3
 
 
 @pytest.mark.parametrize(

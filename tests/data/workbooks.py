@@ -26,6 +26,20 @@ XLS = lzma.decompress(
         ")1!a?>?4wwipP4PZcp*{w*M+Nl>h"
     )
 )
+# Three errors in the cells of y, written by xlwt; packed and in base 85.
+XLS_WITH_ERRORS = lzma.decompress(
+    base64.b85decode(
+        "{Wp48S^xk9=GL@E0stWa8~^|S5YJf5;1&M@qg?=KGrk;#Fn3_|q=YI!3><bRg7T4u+=$92y5XR=#sm{*o6VTHX*Crpnc)M|#puk@^h-b"
+        "4s3P%T*|5j%FV#XmrK5@>cY#$Aa2quG5BsCaW&p=w%`2#&kvK33jLRL19^cVN7!7pe@YpAhl_+DTtxO8)TRNPt)$jvGwZ=DKT9_0{g2$"
+        "JZU%zO6<~VSw4G;M{w;st9r-w<b@Tc+k&|C0M&PHA6K~|~0kBh|_pUQmSm{4vIjrt3iHZe`{3`Ff*C_^7JGHU+yc{3lCY(Vxaxe`_Vtr"
+        "!Pd_I3M<^iEn_85YLv;`z6?8Xx4}*Ot{;H&=w<sC<LY>iRX=QE7~Q7Sb4C7mn=o+!-zj{EYCSa6C30!-rMr&&aGEG_VG0V1z9)ij!Eh0"
+        "FX(Tv8Ni-IIL9cg#BG6CSyQfcoFf&F~9h(!ZSoEj=XN9-=p$H`i8aD*l_E}yB(V3MYmE?yw5TdFPkruDueNN(;v>Wf*>na6HK8e@cRwJ"
+        "^a(VB0Ute>LUt{wpF?#XHiYd6Lo^_*zkmDh6-9kW%R*UXYresPAaLl_*B@aWeXS5(k2lr5IQN?FPM~EFJ9?5T<8@uaP6`7Xh3|wzM~48"
+        "h1}Z6qgf2kkPk{e#b)bFN#z?W%OiUpkLEX(xqmkxEQp)n>)B>J4aT>OiM!HIhmM^wYN#z1c(U>v#HXj93D%y3BDO<=fAMY^50`)+gR>S"
+        "b_=6<?BXWff-g!wQT6Aci4vt+;(dD%N|4wc>eiCt4z61w~wjXm0yN+ywN5df0M=4;haI*qZZm1BaIaCVD~nD$xX*Zex7RN`2*4DuC-lt"
+        "X+#1^>1?kSV#K@oWgO8;(T4t@w?~)*ctkZ!Wi~E=4bw=n-r$anJw&TD)+R8uZ`K00F-RfGhw2vhycAvBYQl0ssI200dcD"
+    )
+)
 MIMETYPE = "application/vnd.oasis.opendocument.spreadsheet"
 
 

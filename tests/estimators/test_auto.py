@@ -50,13 +50,13 @@ def test_the_sign_of_a_product_of_numbers_is_learned_by_smooth_pairs():
 
 
 def test_a_time_limit_ends_the_search_and_is_named():
-    data = alrviz.load_demo("tic-tac-toe")
+    data = alrviz.load_demo("monks-1")
     limited = AutoClassifier(time_limit=1e-6).fit(data.X, data.y)
     assert limited.order_ == 1
     assert "order 2 was not tried" in limited.chosen_
     assert "time_limit=1e-06" in limited.chosen_
     ample = AutoClassifier(time_limit=1e6).fit(data.X, data.y)
-    assert ample.order_ == 2
+    assert ample.order_ > 1
     assert "not tried" not in ample.chosen_
     np.testing.assert_array_equal(
         ample.predict_proba(data.X), AutoClassifier().fit(data.X, data.y).predict_proba(data.X)

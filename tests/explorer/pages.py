@@ -31,7 +31,7 @@ def until(page, condition, seconds=120, said=lambda page: ""):
         assert time.monotonic() < end, (page.session.problem, said(page))
         page.session.pump()
         page.pump()
-        time.sleep(0.005)
+        time.sleep(0.02)
 
 
 def until_study(page, condition, seconds=120):

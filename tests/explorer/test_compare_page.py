@@ -111,7 +111,7 @@ def test_rows_kept_of_a_table_stay_kept_while_another_is_shown(page):
     table.load_bytes("mine.csv", CSV)
     until(page, lambda: table.loading is None and table.source.file is not None)
     page.on_shown()
-    table.keep_rows([RowFilter(1, ranges=((0.0, 2.0),))])
+    table.changes.keep_rows([RowFilter(1, ranges=((0.0, 2.0),))])
     until(page, lambda: table.loading is None)
     page.on_shown()
     table.load_demo("iris")

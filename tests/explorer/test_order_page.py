@@ -54,10 +54,11 @@ def orders_page():
 
 def test_every_order_is_priced_and_the_study_is_told(page):
     assert [one.name for one in page.runner.costs.fits] == ["n = 1", "n = 2", "n = 3", "Auto"]
-    assert page.runner.costs.study._expected_seconds == {
-        k: one.cost.seconds for k, one in enumerate(page.runner.costs.fits)
+    study = page.runner.costs.study
+    assert study._expected_seconds == {
+        (study.data_hash, k): one.cost.seconds for k, one in enumerate(page.runner.costs.fits)
     }
-    assert "Press Run: orders 1 to 3" in page.study_view.sentence.object
+    assert "Press Run: columns, pairs, triples" in page.study_view.sentence.object
 
 
 def test_orders_may_be_judged_without_the_models_beside_them(page):

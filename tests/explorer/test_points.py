@@ -129,11 +129,11 @@ def test_rows_of_a_visitors_own_file_are_in_no_link(page):
     session, drawing = page.session, page.tab.drawing
     rows = "".join(f"{k / 7:.2f},{k % 5 - 2},{'ab'[k % 2]}\n" for k in range(60))
     session.table.load_bytes("mine.csv", "u,v,class\n" + rows)
-    until(page, lambda: session.table.dataset.name == "mine" and settled(page))
+    until(page, lambda: session.table.dataset.name == "mine" and page.tab.table is not None)
     drawing.begin()
     drawing.add(0.5, 0.5)
     drawing.save()
-    until(page, lambda: session.table.dataset.name == "drawn" and settled(page))
+    until(page, lambda: session.table.dataset.name == "drawn" and session.table.loading is None)
     assert "points=" not in session.link.query
     drawing.begin()
     drawing.save()

@@ -88,7 +88,7 @@ def test_every_page_opens_on_its_own_demo_until_a_table_is_chosen(registry):
 
 
 def test_each_page_has_its_own_tab_and_study_in_the_link(registry):
-    lr, forest = Recipe("lr"), Recipe("rf")
+    lr, forest = Recipe("lr", alpha=0.3), Recipe("rf")
     session = opened(registry, page="order", data="monks-1", study_recipes=(lr,), folds="5")
     assert session.link.state_if_shown("order").study_recipes == (lr,)
     assert session.link.state_if_shown("bias").study_recipes == ()
@@ -142,16 +142,16 @@ def test_roles_are_kept_by_the_link_and_replace_another_rule_of_splits(registry)
     session = opened(registry)
     session.table.load_bytes("mine.csv", CSV.replace("colour", "w").translate(str.maketrans("rgb", "123")))
     settle(session)
-    session.table.set_split("together")
+    session.table.changes.set_split("together")
     settle(session)
-    session.table.set_kinds({"w": "group"})
+    session.table.changes.set_kinds({"w": "group"})
     assert settle(session).problem is None
     dataset = session.table.dataset
     assert (session.table.source.split, dataset.splitting.words) == ("", "rows of one 'w' are kept together")
     assert list(split_options(dataset)) == ["together by w", "duplicates dropped"]
     assert dataset_code(session).endswith(".with_kinds(**{'w': 'group'})")
     assert opened(registry, **vars(session.link.state)).table.dataset.hash == dataset.hash
-    session.table.set_kinds({"w": "weight"})
+    session.table.changes.set_kinds({"w": "weight"})
     settle(session)
     assert session.table.dataset.weights.sum() == 120
     assert opened(registry, **vars(session.link.state)).table.dataset.weights.sum() == 120
@@ -182,7 +182,7 @@ def test_who_drops_the_file_a_link_is_about_sees_the_same(registry):
     session = opened(registry)
     session.table.load_bytes("mine.csv", CSV)
     settle(session)
-    session.table.set_kinds({"size": "ignore"})
+    session.table.changes.set_kinds({"size": "ignore"})
     settle(session)
     stranger = opened(registry, owner="b" * 32, **vars(session.link.state))
     stranger.table.load_bytes("other name.csv", CSV)
@@ -231,13 +231,13 @@ def test_a_measured_target_asks_which_column_is_the_class(registry):
     settle(session)
     assert session.table.pending is not None
     assert session.problem is None
-    session.table.set_kinds({"price": "quartiles"})
+    session.table.changes.set_kinds({"price": "quartiles"})
     settle(session)
     assert session.table.pending is None
     assert session.table.dataset.n_classes == 4
     assert session.link.state.kinds == ((1, "quartiles"),)
     assert opened(registry, **vars(session.link.state)).table.dataset.hash == session.table.dataset.hash
-    session.table.set_kinds({"a": "target"})
+    session.table.changes.set_kinds({"a": "target"})
     settle(session)
     assert (session.table.dataset.target, session.link.state.kinds) == ("a", ((0, "target"),))
 
@@ -246,7 +246,7 @@ def test_a_column_may_be_called_anything(registry):
     session = opened(registry)
     session.table.load_bytes("odd.csv", CSV.replace("size", "self").replace("colour", "target"))
     settle(session)
-    session.table.set_kinds({"self": "ignore"})
+    session.table.changes.set_kinds({"self": "ignore"})
     settle(session)
     assert session.table.dataset.kinds["self"] == "ignore"
 
@@ -432,7 +432,7 @@ def test_the_class_and_the_splits_of_the_table_the_server_was_started_with_outla
     served = read_table(CSV.encode(), "colour").split_by(groups="class")
     session = Session(owner="a" * 32, registry=registry, served=served)
     session.link.open(State())
-    session.table.set_kinds({"size": "ignore"})
+    session.table.changes.set_kinds({"size": "ignore"})
     dataset = settle(session).table.dataset
     assert dataset.kinds["size"] == "ignore"
     assert dataset.target == "colour", "the class that was said, not the one that is guessed"
@@ -440,7 +440,7 @@ def test_the_class_and_the_splits_of_the_table_the_server_was_started_with_outla
     linked = Session(owner="b" * 32, registry=registry, served=served)
     linked.link.open(session.link.state)
     assert settle(linked).table.dataset.hash == dataset.hash
-    session.table.set_split("t0")
+    session.table.changes.set_split("t0")
     assert settle(session).table.dataset.splitting.times is not None, "what a visitor says of splits comes first"
 
 
@@ -450,7 +450,7 @@ def test_a_file_whose_class_is_to_be_chosen_can_be_what_the_server_was_started_w
     session = settle(opened_with(registry, upload))
     assert session.table.dataset is None
     assert session.table.pending.names == ("a", "b")
-    session.table.set_kinds({"b": "quartiles"})
+    session.table.changes.set_kinds({"b": "quartiles"})
     assert settle(session).table.dataset.n_classes == 4
 
 
@@ -464,11 +464,11 @@ def test_a_change_leaves_the_other_kinds_of_a_demo_as_its_maker_said(registry):
     session = opened(registry, data="poker-hand")
     before = session.table.dataset.kinds
     name = next(iter(before))
-    session.table.set_kinds({name: "ignore"})
+    session.table.changes.set_kinds({name: "ignore"})
     settle(session)
     assert session.table.dataset.kinds == {**before, name: "ignore"}
     second = list(before)[1]
-    session.table.set_kinds({second: "ignore"})
+    session.table.changes.set_kinds({second: "ignore"})
     settle(session)
     assert session.table.dataset.kinds == {**before, name: "ignore", second: "ignore"}
     assert opened(registry, **vars(session.link.state)).table.dataset.hash == session.table.dataset.hash

@@ -132,7 +132,7 @@ def test_a_path_draws_a_line_a_column_and_a_dot_where_bandwidths_moved():
     assert what["ratios"]["column"] == ["c0", "c1"]
     np.testing.assert_array_equal(what["ratios"]["ys"][1], path().ratios[:, 1])
     assert what["moved"]["x"].tolist() == [2.0, 2.0, 3.0, 3.0]
-    assert sorted(what["names"]["words"]) == ["Silverman's", "c0", "c1"]
+    assert sorted(what["names"]["words"]) == ["Silverman's = 1", "c0", "c1"]
     assert losses["losses"]["what"] == ["training", "test"]
     assert what.axes["y_axis_type"] == "log"
     assert what.y[0] < path().ratios.min()
@@ -154,13 +154,13 @@ def test_names_end_before_the_end_of_the_picture_whatever_their_length():
     what, _ = bandwidths.bandwidth_pictures(path(names=("temperature of the patient", "b")))
     words = next(glyph.glyph for glyph in what.plot().figure.renderers if isinstance(glyph.glyph, Text))
     assert words.text_align == "right"
-    assert set(what["names"]["words"]) == {"temperature of the …", "b", "Silverman's"}
+    assert set(what["names"]["words"]) == {"temperature of the …", "b", "Silverman's = 1"}
 
 
 def test_of_many_columns_those_that_moved_most_have_colours_and_names():
     what, _ = bandwidths.bandwidth_pictures(path(columns=12))
     assert what["ratios"]["colour"].count(GREY) == 5
-    assert set(what["names"]["words"]) == {"Silverman's", *(f"c{d}" for d in range(5, 12))}
+    assert set(what["names"]["words"]) == {"Silverman's = 1", *(f"c{d}" for d in range(5, 12))}
     grey = [
         name for name, colour in zip(what["ratios"]["column"], what["ratios"]["colour"], strict=True) if colour == GREY
     ]

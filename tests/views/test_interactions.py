@@ -135,7 +135,7 @@ def test_levels_that_are_tried_add_up_and_are_taken_back(study):
 
 def test_what_was_taken_apart_before_is_shown_without_a_study(study):
     data = alrviz.load_demo("xor")
-    found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    found = alrviz.interactions(alrviz.LRClassifier(order=2, alpha=0.3).fit(data.X, data.y), data)
     assert alrviz.InteractionsView(given_effects=found).effects is found
     view = alrviz.InteractionsView(found, muted=["bit_1 & bit_2"])
     assert view.body.visible
@@ -195,7 +195,8 @@ def test_triples_are_small_multiples(view):
 def test_the_tables_are_those_that_are_shown(view):
     view._numbers.open = True
     assert "bit_1 &amp; bit_2" in view._numbers.table.object
-    for text in (view.csv_of_summary(), view._csv_of_cells(), view._contributions_csv()):
+    cells_csv = view._csv(lambda effects: effects.effects("bit_1", "bit_2"))
+    for text in (view.csv_of_summary(), cells_csv, view._contributions_csv()):
         lines = [line for line in csv.reader(io.StringIO(text)) if line and not line[0].startswith("#")]
         assert len(lines) > 2
 

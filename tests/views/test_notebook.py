@@ -29,9 +29,10 @@ import alrviz
 from alrviz.errors import AlrvizError
 from alrviz.pictures.convergence import min_max
 from alrviz.studies.density.gram import gram
-from alrviz.views.core import kernel_lock, live_figure, notebook, notebook_comm
-from alrviz.views.core.notebook import EXEC_MIME, NotebookViewer
+from alrviz.views.core import kernel_lock, live_figure, notebook_comm, notebook_output
+from alrviz.views.core.notebook import NotebookViewer
 from alrviz.views.core.notebook_comm import MATERIAL_BUNDLE, Link, compressed_resource
+from alrviz.views.core.notebook_output import EXEC_MIME
 from tests.conftest import wait_until
 from tests.races import ByHand
 from tests.views.raced import finished
@@ -82,9 +83,9 @@ def kernel(monkeypatch):
 
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
     monkeypatch.setattr("IPython.display.publish_display_data", publish)
-    monkeypatch.setattr(notebook._Output, "by_key", {})
-    monkeypatch.setattr(notebook._Output, "listening", False)
-    monkeypatch.setattr(notebook._Output, "in_cell", False)
+    monkeypatch.setattr(notebook_output.Output, "by_key", {})
+    monkeypatch.setattr(notebook_output.Output, "listening", False)
+    monkeypatch.setattr(notebook_output.Output, "in_cell", False)
     monkeypatch.setattr(notebook_comm, "links", set())
     monkeypatch.setattr(kernel_lock, "_callbacks", [])
     monkeypatch.setattr(notebook_comm.Comm, "_handle_msg", notebook_comm.Comm._handle_msg)
@@ -155,13 +156,13 @@ def test_a_view_of_which_nothing_moves_is_left_alone(kernel):
     view = alrviz.OrderStudyView(study)
     view._ipython_display_()
     study.run()
-    view._pump.look()  # while its cell runs, which may start anything
-    assert view._pump.running
+    view.standalone_pump.look()  # while its cell runs, which may start anything
+    assert view.standalone_pump.running
     end_cell(kernel)
-    assert not view._pump.running
+    assert not view.standalone_pump.running
     assert len(kernel.published) == 2
     view.png()
-    assert not view._pump.running
+    assert not view.standalone_pump.running
 
 
 def test_while_a_cell_runs_every_view_follows_what_it_may_start(kernel):
@@ -170,16 +171,16 @@ def test_while_a_cell_runs_every_view_follows_what_it_may_start(kernel):
     page = opened(kernel, view)
     page.say(ready=True)
     end_cell(kernel)
-    assert not view._pump.running
+    assert not view.standalone_pump.running
     for before_cell in kernel.before:
         before_cell(None)
-    view._pump._tick()  # the study has not begun yet
-    assert view._pump.running
+    view.standalone_pump._tick()  # the study has not begun yet
+    assert view.standalone_pump.running
     study.run()
-    view._pump._tick()
+    view.standalone_pump._tick()
     page.say(done=True)
     assert any("fits" in text for text in page.texts())
-    assert not view._pump.moving
+    assert not view.standalone_pump.moving
 
 
 def test_a_cell_that_is_run_again_lets_go_of_what_it_showed_before(kernel):
@@ -190,9 +191,9 @@ def test_a_cell_that_is_run_again_lets_go_of_what_it_showed_before(kernel):
     shown("first", "1")
     shown("first", "1")  # two views of one cell
     shown("second", "2")
-    assert len(notebook._Output.by_key) == 3
+    assert len(notebook_output.Output.by_key) == 3
     shown("first", "3")
-    assert [output.cell for output in notebook._Output.by_key.values()] == ["second", "first"]
+    assert [output.cell for output in notebook_output.Output.by_key.values()] == ["second", "first"]
 
 
 def test_an_end_of_a_turn_that_fails_holds_up_no_other(kernel, caplog):
@@ -209,7 +210,7 @@ def test_an_end_of_a_turn_that_fails_holds_up_no_other(kernel, caplog):
 def opened(kernel, view, page=None):
     view._ipython_display_()
     page = page or PageComm()
-    (key,) = [key for key, output in notebook._Output.by_key.items() if output.view is view]
+    (key,) = [key for key, output in notebook_output.Output.by_key.items() if output.view is view]
     kernel.targets["alrviz"](page, {"content": {"data": {"key": key}}})
     return page
 
@@ -304,7 +305,9 @@ def test_a_long_race_is_read_right_whoever_moves_it_at_the_same_time(kernel, mon
         view.press_run()  # the slider has paused it
 
     view.press_run()
-    threads = [threading.Thread(target=again, args=(step,)) for step in (lambda _: view._pump._tick(), cell, hand)]
+    threads = [
+        threading.Thread(target=again, args=(step,)) for step in (lambda _: view.standalone_pump._tick(), cell, hand)
+    ]
     for thread in threads:
         thread.start()
     wait_until(lambda: failed or len(race.runs[0].trace) > 400, 120, "a long race")
@@ -314,7 +317,7 @@ def test_a_long_race_is_read_right_whoever_moves_it_at_the_same_time(kernel, mon
     assert not failed, failed[0]
     view.press_stop()
     race.join()
-    view._pump.look()
+    view.standalone_pump.look()
     sources = [renderer.data_source for figure in view.figures() for renderer in figure.renderers]
     # A line is thinned to half of its limit or less.
     assert max(len(source.data["x"]) for source in sources if "x" in source.data) > 15
@@ -468,12 +471,12 @@ def test_a_view_is_saved_as_a_page_or_a_picture(tmp_path):
 
 
 def small_film():
-    recipe = alrviz.Recipe("dlr", bandwidth="loo", max_iter=3)
+    recipe = alrviz.Recipe("dlr", bandwidth="loo", max_iter=3, alpha=10.0)
     return alrviz.race(alrviz.load_demo("two-moons", rows=60), [recipe])
 
 
 def small_path():
-    recipe = alrviz.Recipe("alr", order=1, center="anje", max_iter=3)
+    recipe = alrviz.Recipe("alr", order=1, center="anje", max_iter=3, alpha=1.0)
     return alrviz.alpha_path(alrviz.load_demo("led", 100), [recipe], n_jobs=1)
 
 
@@ -549,7 +552,7 @@ def test_a_layout_with_views_in_it_is_shown_as_views_are(kernel):
     (shown,) = kernel.published
     assert shown.data["text/plain"].startswith("OrderStudyView, GramMatrixView: Press Run")
     assert len(text_of(shown.data)) < 300_000
-    (key,) = notebook._Output.by_key
+    (key,) = notebook_output.Output.by_key
     page = PageComm()
     kernel.targets["alrviz"](page, {"content": {"data": {"key": key}}})
     assert "Two at once" in page.sent[0][0]["document"]

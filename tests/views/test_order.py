@@ -28,7 +28,7 @@ def slow(monkeypatch):
 
 def test_before_it_runs_it_says_what_run_will_do():
     view = alrviz.OrderStudyView(study())
-    assert "Press Run: orders 1 to 2, on the same 4 test folds" in view.sentence.object
+    assert "Press Run: columns and pairs on the same 4 folds" in view.sentence.object
     assert "0 of 12 fits" in view.bar.progress.object
     assert (view.bar.run.disabled, view.bar.stop.disabled) == (False, True)
 

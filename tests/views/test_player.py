@@ -5,6 +5,7 @@ import pytest
 from alrviz.views.core.trace_reader import FILM_TICKS
 from alrviz.views.race import player as of_player
 from alrviz.views.race.player import LOOP_REST_TICKS, PRESS_GRACE_SECONDS, Player
+from alrviz.views.race.player_status import button_state, status_html
 from tests.races import ByHand
 
 
@@ -35,7 +36,7 @@ def test_a_press_that_found_no_race_is_repeated_as_it_was():
     player = Player(lambda: made[-1] if made else None)
     player.step()
     assert player.is_waiting
-    assert player.buttons["may_stop"]
+    assert button_state(player).may_stop
     made.append(ByHand())
     player.repeat_press()
     assert made[0].calls == ["step 1"], "a full run was started for one step"
@@ -118,7 +119,7 @@ def test_stop_gives_up_what_run_waits_for():
     player.run()
     player.stop()
     assert not player.is_waiting
-    assert player.status_html.startswith("stopped")
+    assert status_html(player).startswith("stopped")
     player.repeat_press()
     assert not player.playing
 
@@ -126,11 +127,11 @@ def test_stop_gives_up_what_run_waits_for():
 def test_stop_before_there_is_any_race_says_so():
     player = Player(lambda: None)
     player.run()
-    assert player.status_html.startswith("getting ready")
-    assert player.buttons["may_stop"]
+    assert status_html(player).startswith("getting ready")
+    assert button_state(player).may_stop
     player.stop()
-    assert player.status_html == "stopped"
-    assert not player.buttons["may_stop"]
+    assert status_html(player) == "stopped"
+    assert not button_state(player).may_stop
 
 
 def test_a_coming_race_is_not_mixed_with_the_one_still_drawn():
@@ -140,16 +141,16 @@ def test_a_coming_race_is_not_mixed_with_the_one_still_drawn():
     old.recorded = True
     player = Player(lambda: new)
     player.load_race(old)
-    assert player.buttons["head"] == 29
+    assert button_state(player).head == 29
     player.outdated = True
     player.run()
     assert player.reader.race is old
-    assert "recorded earlier" in player.status_html
-    assert (player.buttons["head"], player.buttons["last"]) == (0, -1)
+    assert "recorded earlier" in status_html(player)
+    assert (button_state(player).head, button_state(player).last) == (0, -1)
     new.take(2)
     assert player.switch_to_next()
     assert player.reader.race is new
-    assert player.status_html == "running"
+    assert status_html(player) == "running"
 
 
 def test_a_race_resumed_elsewhere_is_followed_and_one_paused_here_is_not():
@@ -190,24 +191,24 @@ def test_a_showing_that_is_not_over_says_where_it_stands():
     race.end()
     player = Player()
     player.load_race(race)
-    assert player.status_html == "ended"
+    assert status_html(player) == "ended"
     player.scrub(3)
-    assert player.status_html == "iteration 3 of 299"
+    assert status_html(player) == "iteration 3 of 299"
     player.run()
-    assert player.status_html == "running"
+    assert status_html(player) == "running"
     player.tick()
     player.run()
     at = player.reader.head
     assert at > 3
-    assert player.status_html == f"paused at {at} of 299"
+    assert status_html(player) == f"paused at {at} of 299"
     player.scrub(10)
-    assert player.status_html == "iteration 10 of 299"
+    assert status_html(player) == "iteration 10 of 299"
     race.recorded = True
-    assert player.status_html.endswith("recorded earlier</b> &middot; 10 of 299")
+    assert status_html(player).endswith("recorded earlier</b> &middot; 10 of 299")
     player.step()
     assert player.reader.head == 11
     player.scrub(299)
-    assert player.status_html == "<b>recorded earlier</b>"
+    assert status_html(player) == "<b>recorded earlier</b>"
 
 
 def film_of(steps):
@@ -233,7 +234,7 @@ def test_a_film_plays_by_itself_from_the_first_step_and_shows_every_one_of_a_sho
     assert FILM_TICKS <= len(heads) <= ticks
     if steps <= 31:
         assert set(range(1, steps)) <= set(heads)
-    assert player.status_html == "ended"
+    assert status_html(player) == "ended"
 
 
 def test_a_film_that_is_stopped_stands_still_and_run_goes_on_from_there():
@@ -246,15 +247,15 @@ def test_a_film_that_is_stopped_stands_still_and_run_goes_on_from_there():
     for _ in range(5):
         player.tick()
     assert player.reader.head == at
-    assert player.status_html == f"stopped at {at} of 12"
-    assert player.buttons["last"] == 12
+    assert status_html(player) == f"stopped at {at} of 12"
+    assert button_state(player).last == 12
     race = player.race
     player.run()
     assert player.race is race
     while player.playing:
         player.tick()
         assert player.reader.head >= at
-    assert player.status_html == "ended"
+    assert status_html(player) == "ended"
 
 
 def test_a_film_does_not_lag_behind_a_fit_that_goes_on():
@@ -270,9 +271,9 @@ def test_a_film_does_not_lag_behind_a_fit_that_goes_on():
 def test_run_goes_on_to_the_new_settings_while_the_old_race_is_shown():
     fresh = ByHand()
     player = playing(ByHand())
-    assert player.buttons["running"]
+    assert button_state(player).running
     player.rerun, player.outdated = lambda: fresh, True
-    assert not player.buttons["running"]
+    assert not button_state(player).running
     player.run()
     assert fresh.calls == ["start"]
 
@@ -353,7 +354,7 @@ def test_a_loop_plays_again_from_the_start_after_a_rest_at_the_end_until_it_is_t
     assert all(heads[k] == 0 for k in starts)
     assert all(heads[k - LOOP_REST_TICKS : k] == [last] * LOOP_REST_TICKS for k in starts)
     assert player.playing
-    assert player.status_html == "in a loop"
+    assert status_html(player) == "in a loop"
     player.set_loop(False)
     for _ in range(400):
         player.tick()

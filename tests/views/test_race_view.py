@@ -12,6 +12,7 @@ from alrviz.errors import AlrvizError, TableError
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.race.recorded import read_recorded, record
 from alrviz.views.core.trace_reader import MIN_ITERATIONS_PER_TICK
+from alrviz.views.race.player_status import status_html
 from alrviz.views.race.race_view import RaceView
 from tests.races import ByHand, searching
 from tests.views.raced import drawn, finished, pressed, pump, view_of
@@ -34,7 +35,7 @@ def test_a_race_is_followed_step_by_step_and_ends_in_a_sentence():
     pump(view, 60)
     assert len(drawn(view)) == 40
     assert not view.player.playing
-    assert " where " in view.sentence.object
+    assert "within 0.1 %" in view.sentence.object
     assert "<td>" in view.side.object
     np.testing.assert_allclose(drawn(view)[-1], race.runs[0].trace[-1].nll / 10)
 
@@ -92,7 +93,7 @@ def test_stop_leaves_what_is_on_the_screen_and_nothing_comes_after():
     view.press_stop()
     assert race.calls[-1] == "stop"
     assert "Stopped by you" in view.sentence.object
-    assert view.player.status_html == "stopped"
+    assert status_html(view.player) == "stopped"
     race.take(5)
     pump(view, 5)
     assert len(drawn(view)) == before
@@ -108,7 +109,7 @@ def test_stop_of_a_race_that_has_ended_but_is_still_shown_ends_it_there_and_offe
     assert before < 100
     view.press_stop()
     assert len(drawn(view)) == before
-    assert view.player.status_html == "stopped"
+    assert status_html(view.player) == "stopped"
     assert view.sentence.object.startswith("<p class='sentence'>Stopped by you after")
     assert view.transport.stop.disabled
     assert (view.transport.slider.value, view.transport.slider.end) == (before - 1, before - 1)
@@ -342,7 +343,7 @@ def test_recorded_race_is_shown_whole_at_once_and_round_trips():
     assert len(drawn(view)) == 30
     assert "recorded" in view.status.object
     assert [part.text for part in view.picture.pane.object.select({"type": Label})] == ["recorded earlier"]
-    assert " where " in view.sentence.object
+    assert "within 0.1 %" in view.sentence.object
     pd.testing.assert_frame_equal(back.frame(), race.frame(), check_dtype=False, check_like=True, rtol=1e-8)
     assert back.recipes == race.recipes
 
@@ -382,7 +383,7 @@ def test_what_is_no_race_is_refused_with_what_is_expected():
     with pytest.raises(AlrvizError, match=r"DataFrame cannot be shown as a race; expected what alrviz\.race"):
         RaceView(pd.DataFrame(), wake=lambda: None)
     with pytest.raises(AlrvizError, match="call its fit first"):
-        RaceView(alrviz.LRClassifier(), wake=lambda: None)
+        RaceView(alrviz.LRClassifier(alpha=0.3), wake=lambda: None)
 
 
 def test_a_fitted_model_shows_its_own_fit():

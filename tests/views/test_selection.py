@@ -39,7 +39,7 @@ def test_until_something_is_found_it_says_what_it_does(monkeypatch):
 
 
 def test_it_says_what_is_kept_and_what_a_search_from_below_misses(view):
-    assert "scored pairs are kept; the only one that beats its columns is lost" in view.search_text.object
+    assert "8 of 30 pairs are kept; the only one that beats its columns is lost" in view.search_text.object
     assert "bit_7 &amp; bit_11 was never scored" in view.search_text.object
     assert "not scored (36 of 66)" in view.search_text.object
     view.keep = 100

@@ -12,16 +12,8 @@ _SQUARES = [f"{row}_{column}" for row in ("top", "middle", "bottom") for column 
 _LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 _MONKS_LEVELS = (3, 3, 2, 3, 4, 2)
 HANDS = (
-    "nothing",
-    "one pair",
-    "two pairs",
-    "three of a kind",
-    "straight",
-    "flush",
-    "full house",
-    "four of a kind",
-    "straight flush",
-    "royal flush",
+    *("nothing", "one pair", "two pairs", "three of a kind", "straight", "flush"),
+    *("full house", "four of a kind", "straight flush", "royal flush"),
 )
 
 

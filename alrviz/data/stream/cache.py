@@ -231,8 +231,7 @@ def write_error(folder: Path, error: OSError) -> TableFileError:
         free_text = size_text(shutil.disk_usage(folder).free)
         return TableFileError(
             f"no space is left for the codes in {os.fspath(folder)!r} ({free_text} free); make some, or say another "
-            f"folder "
-            "(cache=, --cache)"
+            "folder (cache=, --cache)"
         )
     return TableFileError(
         f"codes cannot be written to {os.fspath(folder)!r}: {error.strerror}; say another folder (cache=)"

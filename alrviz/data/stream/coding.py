@@ -25,7 +25,7 @@ from alrviz.data import splits
 from alrviz.data.column_encoder import ColumnEncoder
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import code_dtype
-from alrviz.data.kinds import sort_levels
+from alrviz.data.level_order import sort_levels
 from alrviz.data.parse_cells import parse_column
 from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.splits import SHUFFLE_SEED, chunk_of, hash_test_rows, row_hash, validation_rows
@@ -140,8 +140,7 @@ class _Spool:
         value = short(text.levels[int(text.codes[first_row])].as_py())
         raise TableError(
             f"column {feature.source!r} holds {value} in row {batch.first + first_row + 1:,} ({batch.path.name!r}), "
-            f"which is "
-            f"not {feature.value_description}, as in the sampled rows. Pass its kind, such as categorical, or "
+            f"which is not {feature.value_description}, as in the sampled rows. Pass its kind, such as categorical, or "
             "unreadable='missing' (--unreadable missing) to count such values as missing"
         )
 

@@ -135,11 +135,8 @@ def open_source(paths: Any, options: ReadOptions | None = None, expected_names: 
     """
     files = tuple(_files(paths))
     options, first_file = options or ReadOptions(), files[0]
-    for name, value in (
-        ("skip_footer", options.skip_footer),
-        ("sheet", options.sheet),
-        ("fill_down", options.fills_down),
-    ):
+    requested = {"skip_footer": options.skip_footer, "sheet": options.sheet, "fill_down": options.fills_down}
+    for name, value in requested.items():
         if value:
             raise TableError(
                 f"{name}={value!r} is not available for a table read in batches; edit the file first, or read it "
@@ -151,15 +148,13 @@ def open_source(paths: Any, options: ReadOptions | None = None, expected_names: 
         file_format = formats[unreadable]
         raise TableError(
             f"{unreadable.name!r} is {FORMAT_NAMES.get(file_format, file_format)}, which is not read in batches; "
-            f"Parquet, Arrow or "
-            "delimited text was expected, or read_table, which reads it whole",
+            "Parquet, Arrow or delimited text was expected, or read_table, which reads it whole",
             code=NOT_IN_BATCHES,
         )
     if odd_file := next((path for path in files if formats[path] != formats[first_file]), None):
         raise TableError(
-            f"{first_file.name!r} is {formats[first_file]} and {odd_file.name!r} is "
-            f"{formats[odd_file]}; files of one format were "
-            "expected"
+            f"{first_file.name!r} is {formats[first_file]} and {odd_file.name!r} is {formats[odd_file]}; files of one "
+            "format were expected"
         )
     layout = FORMATS[formats[first_file]][0]
     with _file_named(first_file):
@@ -234,10 +229,8 @@ def _require_unchanged(path: Path, stamp: tuple[int, int]) -> None:
 def _other_columns(path: Path, schema: "_Schema", first_path: Path, first_schema: "_Schema") -> str:
     """Return the error's text on a file whose columns differ from those of the first file."""
     types, new_types = dict(first_schema), dict(schema)
-    missing, surplus = (
-        [name for name in types if name not in new_types],
-        [name for name in new_types if name not in types],
-    )
+    missing = [name for name in types if name not in new_types]
+    surplus = [name for name in new_types if name not in types]
     changed_names = [name for name in types if name in new_types and new_types[name] != types[name]]
     differences = [f"without {listed(missing)}"] * bool(missing) + [f"with {listed(surplus)} besides"] * bool(surplus)
     differences += [f"{name!r} is {new_types[name]}, not {types[name]}" for name in changed_names]
@@ -324,7 +317,8 @@ def _text_layout(path: Path, options: ReadOptions, expected_names: Collection[st
         (raw.is_stacked, PARTED),
         (
             bool(notes_about(raw.notes, {NoteCode.FIXED_WIDTH})),
-            "columns of fixed width, which are not cut in batches; read the table whole with read_table",
+            "columns of fixed width or lines of dashes, which are not looked for in batches; read the table whole with "
+            "read_table",
         ),
         (
             bool(raw.options.comment),

@@ -300,14 +300,7 @@ def _read_answer(field: _Field, kind: str, options: tuple[Option, ...], page: st
     takes = measure.arguments.split(", ")
     for k, (argument, item) in enumerate(zip(arguments, items, strict=True)):
         try:
-            if "row" in takes[min(k, len(takes) - 1)]:
-                columns = tuple(parse_selector(argument))
-            elif "=" in argument:
-                raise AlrvizError(f"{argument!r} selects a row; expected the name of a column")
-            else:
-                columns = (argument,)
-            for column in columns:
-                check_column(page or DEFAULT_PAGE, column)
+            _check_argument(argument, "row" in takes[min(k, len(takes) - 1)], page)
         except AlrvizError as error:
             item.fail(str(error))
     values_without_range = [option.value for option in options if not is_range(option.value)]
@@ -321,6 +314,14 @@ def _read_answer(field: _Field, kind: str, options: tuple[Option, ...], page: st
     return Answer(name, arguments)
 
 
+def _check_argument(argument: str, takes_row: bool, page: str) -> None:
+    """Raise `AlrvizError` if an argument of a measure names columns that the page's table of numbers does not have."""
+    if not takes_row and "=" in argument:
+        raise AlrvizError(f"{argument!r} selects a row; expected the name of a column")
+    for column in parse_selector(argument) if takes_row else (argument,):
+        check_column(page or DEFAULT_PAGE, column)
+
+
 # ---- the file --------------------------------------------------------------------------------------------------------
 
 
@@ -331,20 +332,8 @@ def _parse_yaml(text: str, name: str) -> yaml.Node:
         raise AlrvizError(f"{name}, line {line_number}: {_HALF_CHARACTER}")
     if (n_bytes := len(text.encode())) > MAX_FILE_BYTES:
         raise AlrvizError(f"{name}: a lesson has at most {MAX_FILE_BYTES:,} bytes, this file {n_bytes:,}")
-    depth = nodes = 0
     try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            nodes += isinstance(event, yaml.NodeEvent)
-            problem = ""
-            if nodes > MAX_NODES:
-                problem = f"a lesson has at most {MAX_NODES:,} texts, lists and mappings"
-            elif depth > MAX_DEPTH:
-                problem = f"lists and mappings are at most {MAX_DEPTH} deep"
-            elif isinstance(event, yaml.AliasEvent):
-                problem = "aliases (*) are not read"
-            if problem:
-                raise AlrvizError(f"{name}, line {_line_number(event)}: {problem}")
+        _check_size(text, name)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         error_mark = error.problem_mark or error.context_mark
@@ -358,6 +347,23 @@ def _parse_yaml(text: str, name: str) -> yaml.Node:
     if node is None:
         raise AlrvizError(f"{name}: the file is empty; expected {', '.join(_REQUIRED_FIELDS)} and more")
     return node
+
+
+def _check_size(text: str, name: str) -> None:
+    """Raise `AlrvizError` if a lesson has aliases, too many nodes, or too deep nesting."""
+    depth = nodes = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        nodes += isinstance(event, yaml.NodeEvent)
+        problem = ""
+        if nodes > MAX_NODES:
+            problem = f"a lesson has at most {MAX_NODES:,} texts, lists and mappings"
+        elif depth > MAX_DEPTH:
+            problem = f"lists and mappings are at most {MAX_DEPTH} deep"
+        elif isinstance(event, yaml.AliasEvent):
+            problem = "aliases (*) are not read"
+        if problem:
+            raise AlrvizError(f"{name}, line {_line_number(event)}: {problem}")
 
 
 _HALF_CHARACTER = "invalid character (half of a surrogate pair); expected UTF-8"

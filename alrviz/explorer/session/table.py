@@ -71,6 +71,7 @@ class SessionTable(param.Parameterized):
 
     Attributes:
         source: origin of the table, and the choices for it.
+        changes: of the kinds, rows and split.
         full_table: all rows of the table; `dataset` has those that pass the filters.
         requested_demo: name and rows of the latest demo set, loaded or not; None before.
         is_chosen: whether the visitor or a link chose the table; False for the page's default.
@@ -95,6 +96,7 @@ class SessionTable(param.Parameterized):
         self._served_file = served if isinstance(served, Upload) else None
         self.served = served.sample if isinstance(served, Stream) else None if isinstance(served, Upload) else served
         self.served_from = served_from
+        self.changes = TableChanges(self)
         self.source = Source()
         self._source_before = Source()  # the source of `dataset` while another table is pending
         self.full_table: Table | None = None
@@ -148,7 +150,7 @@ class SessionTable(param.Parameterized):
             )
             self.read(replace(choices, upload=upload, kinds=choices.kinds or POINTS_KINDS))
         elif served is not None and (state.file.fits(served.hash) if state.file else not state.data):
-            self._show_served(choices)
+            self.show_served(choices)
         elif self._served_file is not None and state.file is None and not state.data:
             self.read(Source(self._served_file, kinds=choices.kinds))
         elif state.file is not None:
@@ -184,19 +186,19 @@ class SessionTable(param.Parameterized):
                 return with_split(demo, source.split), demo.table
             return derive_dataset(demo.table, source, stop, demo.given_kinds), demo.table
 
-        history = self._history_for(source)
+        history = self.changes.history_for(source)
         self._load(work, f"making {name}", lambda result: self._show_table(*result, source, history))
 
-    def _show_served(self, choices: Source) -> None:
+    def show_served(self, choices: Source) -> None:
         """Show the table that the server was started with."""
         served = self.served
         assert served is not None
         file = FileLink(safe_name(served.name), served.n_rows, len(served.columns), served.hash[:16])
         source = replace(choices, file=file)
         if source == Source(file=file):
-            self._show_table(served, served.table, source, self._history_for(source))
+            self._show_table(served, served.table, source, self.changes.history_for(source))
         else:
-            self._derive(served.table, source, "changing the kinds of columns", served.given_kinds, served, served)
+            self.derive(served.table, source, "changing the kinds of columns", served.given_kinds, served, served)
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
@@ -256,7 +258,7 @@ class SessionTable(param.Parameterized):
         """
         upload, limits = source.upload, self._session.registry.limits
         assert upload is not None
-        history = self._history_for(source, change)
+        history = self.changes.history_for(source, change)
 
         def work(stop: StopToken) -> "tuple[Table, FileLink, Dataset | TableError]":
             table = read_upload(
@@ -332,86 +334,9 @@ class SessionTable(param.Parameterized):
             self.source = self._source_before
             self.pending = self._session.problem = None
 
-    # ---- kinds, rows and splits ------------------------------------------------------------------------------------
-
-    def set_split(self, slug: str) -> None:
-        """Split the rows by another rule, named by its slug."""
-        self._start_change(replace(self.source, split=slug), "splitting the rows", "rows are split in another way")
-
-    def set_kinds(self, kinds: Mapping[str, str]) -> None:
-        """Change kinds of columns, by name; "target" or "quartiles" (a numeric target cut in four) sets the class."""
-        table = self.pending or self.full_table
-        if table is None:
-            return
-        position_by_name = {name: k for k, name in enumerate(table.names)}
-        targets = [
-            position_by_name[name] for name, kind in kinds.items() if kind in TARGETS and name in position_by_name
-        ]
-        unchanged_kinds = {k: kind for k, kind in self.source.kinds.items() if not (targets and kind in TARGETS)}
-        new_kinds = {
-            **unchanged_kinds,
-            **{position_by_name[name]: kind for name, kind in kinds.items() if name in position_by_name},
-        }
-        change_text = "; ".join(f"{name}: {kind}" for name, kind in kinds.items())
-        slug = self.source.split
-        if slug != "once" and {"group", "time"} & {*kinds.values()}:
-            slug = ""  # the kind replaces the rule that was chosen
-        source = replace(self.source, kinds=new_kinds, split=slug)
-        self._start_change(source, "changing the kinds of columns", change_text)
-
-    def keep_rows(self, filters: Sequence[RowFilter]) -> None:
-        """Filter the rows, in addition to the filters already set."""
-        if self.full_table is not None:
-            change_text = f"kept rows of {describe_filters(self.full_table, filters)}"
-            self._start_change(replace(self.source, rows=(*self.source.rows, *filters)), "keeping rows", change_text)
-
-    def _start_change(self, source: Source, title: str, change_text: str) -> None:
-        """Make a new data set of the table. title: of the loading; change_text: for the history."""
-        table, previous_dataset, changed_kinds = self.pending or self.full_table, self.dataset, self.source.kinds
-        if table is None:
-            return
-        if self.pending is not None:
-            previous_dataset = None
-        changed_names = {table.names[k] for k in changed_kinds if k < len(table.names)}
-        given_kinds = {} if previous_dataset is None else previous_dataset.given_kinds
-        given_kinds = {name: kind for name, kind in given_kinds.items() if name not in changed_names}
-        served_dataset = self.served if self.served is not None and self.served.table is table else None
-        self._derive(table, source, title, given_kinds, previous_dataset, served_dataset, change_text)
-
-    def confirm_reading(self, question: str) -> None:
-        """Answer a question about the reading with "No": the table stays, and the question is not asked again."""
-        source = self.source
-        self.source = replace(source, confirmed_questions=source.confirmed_questions | {question})
-        self.history = (*self.history, Change(f"{question} No", source))
-
-    def undo(self, change: Change | None = None) -> None:
-        """Undo a change and all later ones; None for the latest."""
-        if not self.history:
-            return
-        change = change or self.history[-1]
-        source = change.source_before
-        if replace(source, confirmed_questions=self.source.confirmed_questions) == self.source:  # the table stays
-            self.source = source
-            self.history = self.history[: self.history.index(change)]
-        elif source.demo is not None:
-            self.load_demo(*source.demo, source)
-        elif source.upload is not None and source.upload is self.source.upload and self.full_table is not None:
-            self._derive(self.full_table, source, "undoing a change")
-        elif source.upload is not None:
-            self.read(source)
-        else:
-            self._show_served(source)
-
-    def _history_for(self, source: Source, change: str = "") -> tuple[Change, ...]:
-        """Return the changes that can be undone after loading `source`; () for another table."""
-        if change and self.dataset is not None and self.pending is None:
-            return (*self.history, Change(change, self.source))
-        matching_positions = [k for k, past_change in enumerate(self.history) if past_change.source_before == source]
-        return self.history[: matching_positions[-1]] if matching_positions else ()
-
     # ---- work ------------------------------------------------------------------------------------------------------
 
-    def _derive(
+    def derive(
         self,
         table: "Table",
         source: Source,
@@ -422,7 +347,7 @@ class SessionTable(param.Parameterized):
         change: str = "",
     ) -> None:
         """Make a data set of a table on a thread, and show it; see `derive_dataset`, `_history_for` and `LatestJob`."""
-        history = self._history_for(source, change)
+        history = self.changes.history_for(source, change)
         self._load(
             lambda stop: derive_dataset(table, source, stop, other_kinds, previous, served),
             title,
@@ -486,3 +411,79 @@ class SessionTable(param.Parameterized):
         name = self.dataset.name if self.dataset is not None else ""
         still_here_text = f"; {name} is still here" if name and self.pending is None else ""
         self._session.message = f"{capitalize(title)} was cancelled{still_here_text}."
+
+
+class TableChanges:
+    """The visitor's changes of a session's table: kinds of columns, filters of rows, the split. They can be undone."""
+
+    def __init__(self, table: SessionTable):
+        self._table = table
+
+    def set_split(self, slug: str) -> None:
+        """Split the rows by another rule, named by its slug."""
+        self._start(replace(self._table.source, split=slug), "splitting the rows", "rows are split in another way")
+
+    def set_kinds(self, kinds: Mapping[str, str]) -> None:
+        """Change kinds of columns, by name; "target" or "quartiles" (a numeric target cut in four) sets the class."""
+        table, source = self._table.pending or self._table.full_table, self._table.source
+        if table is None:
+            return
+        changed_kinds = {k: kinds[name] for k, name in enumerate(table.names) if name in kinds}
+        sets_target = any(kind in TARGETS for kind in changed_kinds.values())
+        other_kinds = {k: kind for k, kind in source.kinds.items() if not (sets_target and kind in TARGETS)}
+        # The kind of a group or time replaces the rule that was chosen.
+        slug = "" if source.split != "once" and {"group", "time"} & {*kinds.values()} else source.split
+        change_text = "; ".join(f"{name}: {kind}" for name, kind in kinds.items())
+        new_source = replace(source, kinds=other_kinds | changed_kinds, split=slug)
+        self._start(new_source, "changing the kinds of columns", change_text)
+
+    def keep_rows(self, filters: Sequence[RowFilter]) -> None:
+        """Filter the rows, in addition to the filters already set."""
+        full_table, source = self._table.full_table, self._table.source
+        if full_table is not None:
+            change_text = f"kept rows of {describe_filters(full_table, filters)}"
+            self._start(replace(source, rows=(*source.rows, *filters)), "keeping rows", change_text)
+
+    def _start(self, source: Source, title: str, change_text: str) -> None:
+        """Make a new data set of the table. title: of the loading; change_text: for the history."""
+        current, table = self._table, self._table.pending or self._table.full_table
+        if table is None:
+            return
+        previous_dataset = current.dataset if current.pending is None else None
+        changed_names = {table.names[k] for k in current.source.kinds if k < len(table.names)}
+        given_kinds = {} if previous_dataset is None else previous_dataset.given_kinds
+        given_kinds = {name: kind for name, kind in given_kinds.items() if name not in changed_names}
+        served = current.served if current.served is not None and current.served.table is table else None
+        current.derive(table, source, title, given_kinds, previous_dataset, served, change_text)
+
+    def confirm_reading(self, question: str) -> None:
+        """Answer a question about the reading with "No": the table stays, and the question is not asked again."""
+        source = self._table.source
+        self._table.source = replace(source, confirmed_questions=source.confirmed_questions | {question})
+        self._table.history = (*self._table.history, Change(f"{question} No", source))
+
+    def undo(self, change: Change | None = None) -> None:
+        """Undo a change and all later ones; None for the latest."""
+        table, history = self._table, self._table.history
+        if not history:
+            return
+        change = change or history[-1]
+        source = change.source_before
+        if replace(source, confirmed_questions=table.source.confirmed_questions) == table.source:  # the table stays
+            table.source, table.history = source, history[: history.index(change)]
+        elif source.demo is not None:
+            table.load_demo(*source.demo, source)
+        elif source.upload is not None and source.upload is table.source.upload and table.full_table is not None:
+            table.derive(table.full_table, source, "undoing a change")
+        elif source.upload is not None:
+            table.read(source)
+        else:
+            table.show_served(source)
+
+    def history_for(self, source: Source, change: str = "") -> tuple[Change, ...]:
+        """Return the changes that can be undone after loading `source`; () for another table."""
+        table = self._table
+        if change and table.dataset is not None and table.pending is None:
+            return (*table.history, Change(change, table.source))
+        matching_positions = [k for k, past_change in enumerate(table.history) if past_change.source_before == source]
+        return table.history[: matching_positions[-1]] if matching_positions else ()

@@ -211,19 +211,12 @@ class LessonPanel(JSComponent):
         step, step_number, n_steps = self.step, self.session.step, len(self.lesson.steps)
         self.session.runs.asking = is_locked = self._is_locked()
         has_result = self._result is not None
-        note = ""
-        if self._problem:
-            note = f"<span class='bad'>{safe(self._problem, 600)}</span>"
-        elif is_locked and step.ask is not None and self.answer_of(step.ask) is not None:
-            note = _NEXT_QUESTION
-        elif step.run and not is_locked and not has_result:
-            note = _RUN if self.session.table.dataset is not None and self.session.table.loading is None else _OPENING
         minutes_text = f" · about {self.lesson.minutes} minutes" if step_number == 1 else ""
         self.shown = {
             "head": f"<h2>{safe(self.lesson.title)}</h2><p>Step {step_number} of {n_steps}{minutes_text}</p>",
             "text": markdown_html(step.text),
             "ask": None if step.ask is None else self._question_fields(step.ask),
-            "told": note,
+            "told": self._note_html(is_locked),
             "reveal": self._reveal_fields(step) if has_result and not is_locked else None,
             "back": step_number > 1,
             "on": "Finish" if step_number == n_steps else "Next",
@@ -235,6 +228,17 @@ class LessonPanel(JSComponent):
                 "text": self._summary_html(), "ask": None, "told": "", "reveal": None, "back": True,
                 "on": "All lessons",
             }  # fmt: skip
+
+    def _note_html(self, is_locked: bool) -> str:
+        """Return what the visitor has to do next, or what went wrong."""
+        step, table = self.step, self.session.table
+        if self._problem:
+            return f"<span class='bad'>{safe(self._problem, 600)}</span>"
+        if is_locked and step.ask is not None and self.answer_of(step.ask) is not None:
+            return _NEXT_QUESTION
+        if step.run and not is_locked and self._result is None:
+            return _RUN if table.dataset is not None and table.loading is None else _OPENING
+        return ""
 
     def _summary_html(self) -> str:
         """Return each question with answer and outcome as HTML."""

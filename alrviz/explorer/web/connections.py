@@ -141,14 +141,14 @@ class ConnectionTable:
     def __init__(self, limit: int, proxies: Networks):
         self.limit, self.per_peer = limit, max(min(limit // 2, MAX_PER_PEER), 1)
         self._proxies = proxies
-        self._open: dict[str, set[Any]] = {}
-        self._idle: dict[str, dict[Any, None]] = {}  # by address; each in the order in which they began to wait
+        self._open: dict[str, set[IOStream]] = {}
+        self._idle: dict[str, dict[IOStream, None]] = {}  # by address; each in the order in which they began to wait
 
     def count(self) -> int:
         """Return how many are open."""
         return sum(map(len, self._open.values()))
 
-    def admit(self, stream: Any, peer: str) -> bool:
+    def admit(self, stream: IOStream, peer: str) -> bool:
         """Admit a connection, closing an idle one if there is no room; return False if no room can be made."""
         streams = self._open.setdefault(peer, set())
         if len(streams) >= self.per_peer and not _is_within(peer, self._proxies):
@@ -167,18 +167,18 @@ class ConnectionTable:
         crowded = max(self._idle, key=lambda peer: len(self._idle[peer]), default=None)
         return crowded is not None and self._close_longest_waiting(crowded)
 
-    def wait(self, stream: Any, peer: str) -> None:
+    def wait(self, stream: IOStream, peer: str) -> None:
         """Note that a connection waits for its next request."""
         self._idle.setdefault(peer, {})[stream] = None
 
-    def answer(self, stream: Any, peer: str) -> None:
+    def answer(self, stream: IOStream, peer: str) -> None:
         """Note that a connection's request has come: it waits no more."""
         idle = self._idle.get(peer, {})
         idle.pop(stream, None)
         if not idle:
             self._idle.pop(peer, None)
 
-    def end(self, stream: Any, peer: str) -> None:
+    def end(self, stream: IOStream, peer: str) -> None:
         """Note that a connection brings no more requests; it stays open where it became a websocket."""
         self.answer(stream, peer)
         streams = self._open.get(peer, set())

@@ -111,10 +111,14 @@ def check_content(message: Message[Any]) -> None:
     if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
         raise MessageRefused("a patch without events")
     for event in events:
-        if not _is_among(event.get("kind"), EVENTS):
+        is_unknown_message = event.get("kind") == "MessageSent" and event.get("msg_type") != "bokeh_event"
+        if is_unknown_message or not _is_among(event.get("kind"), EVENTS):
             raise MessageRefused("an event that no page sends")
-        if event["kind"] == "MessageSent" and event.get("msg_type") != "bokeh_event":
-            raise MessageRefused("an event that no page sends")
+    _check_values(events)
+
+
+def _check_values(events: list[dict[str, Any]]) -> None:
+    """Refuse events with too many values or new models, or too deep nesting."""
     n_models = n_values = 0
     stack: list[tuple[Any, int]] = [(events, 1)]
     while stack:
@@ -129,9 +133,8 @@ def check_content(message: Message[Any]) -> None:
             n_models += value.get("type") == "object"
             if n_models > MAX_NEW_MODELS:
                 raise MessageRefused("too many new models")
-            stack += [(child, depth + 1) for child in value.values() if isinstance(child, dict | list)]
-        elif isinstance(value, list):
-            stack += [(child, depth + 1) for child in value if isinstance(child, dict | list)]
+        children = value.values() if isinstance(value, dict) else value
+        stack += [(child, depth + 1) for child in children if isinstance(child, dict | list)]
 
 
 def _check_mapping(value: dict[str, Any]) -> None:

@@ -50,9 +50,7 @@ class RaceFeed:
             return ENDED_MESSAGE
         self._registry.note_look(entry)
         if entry is not self._entry:
-            self._entry, self._delta, self._status = entry, ReplayDelta(), ()
-            self._race, self._tie_scoring = cast(Race, entry.job), None
-            self._reader = RaceReader(self._race)
+            self._follow(entry)
         reader, race = self._reader, self._race
         # Read before the steps: they may be newer than this state by a tick, but the last step is never missed.
         limit, has_ended = entry.visible_until, race.ended
@@ -73,6 +71,12 @@ class RaceFeed:
         film = race_film(reader, by=entry.server_words or "its owner", max_steps=MAX_FILM_STEPS, has_ended=is_over)
         n_settled = min((len(racer) - 1 for racer in unfinished_racers), default=reader.last)
         return self._delta.tell(film, n_settled, _state_sentence(entry, is_over))
+
+    def _follow(self, entry: Entry) -> None:
+        """Follow the race of another entry from its first step."""
+        self._entry, self._delta, self._status = entry, ReplayDelta(), ()
+        self._race, self._tie_scoring = cast(Race, entry.job), None
+        self._reader = RaceReader(self._race)
 
 
 def _state_sentence(entry: Entry, is_over: bool) -> str:

@@ -29,7 +29,6 @@ from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.notices import error_text
 from alrviz.explorer.shell.theme import html
 from alrviz.explorer.widgets.evaluation_part import EvaluableModel, EvaluationPart
-from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import race_provenance, weights_csv
@@ -42,8 +41,6 @@ from alrviz.views.core.style import html_table, safe
 # Largest model (seen cells x classes, or votes) that can be saved on the page: it takes a third of a second.
 MAX_NUMBERS = 500_000
 MAX_PREVIEW_ROWS = 5  # predictions
-# Families that are fitted without iterations, but can be exported.
-EXPORTABLE_FAMILIES = tuple(name for name, family in FAMILIES.items() if family.counts_cells and not family.has_steps)
 DATABASES = {"DuckDB": "duckdb", "SQLite": "sqlite", "PostgreSQL": "postgres"}
 NEW_ROWS_LABEL = "New rows: drop a file, or browse"
 
@@ -54,7 +51,7 @@ class FittedModel:
 
     Attributes:
         name: its name on the page.
-        recipes: a tuple of its one recipe; a placeholder if it is not exportable.
+        recipes: a tuple of its one recipe; a placeholder for a model of scikit-learn.
         dataset: the `Dataset` or `Stream`.
         n_rows: number of training rows.
         size: cells x classes; for dlr the stored training values that vote for the densities, over all columns; 0 if
@@ -121,12 +118,12 @@ def model_of_peer(name: str, classifier: Any, dataset: Dataset, n_rows: int, hol
         lambda stop, tell: evaluate_split(classifier, dataset, split_table(dataset, holdout, seed)),
         _provenance(dataset, seed) | {"model": name},
     )
-    n_numbers, recipes, exportable = 0, (Recipe("lr"),), getattr(classifier, "_family", "") in EXPORTABLE_FAMILIES
+    recipe = classifier.to_recipe() if isinstance(classifier, RecipeClassifier) else Recipe("lr")
+    family, n_numbers = recipe.definition, 0
+    exportable = isinstance(classifier, RecipeClassifier) and family.counts_cells and not family.has_steps
     if exportable:
-        recipes = (classifier.to_recipe(),)
-        counts = classifier.counts_ if recipes[0].definition.shows_weights else classifier.tables_.counts
-        n_numbers = int(counts.size)
-    return FittedModel(name, recipes, dataset, n_rows, n_numbers, make, evaluable, exportable)
+        n_numbers = int((classifier.counts_ if family.shows_weights else classifier.tables_.counts).size)
+    return FittedModel(name, (recipe,), dataset, n_rows, n_numbers, make, evaluable, exportable)
 
 
 def _provenance(dataset: Any, seed: int) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The estimate of a study on a page: the cost of each recipe, the seconds of all fits, and the recipes left out."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +19,7 @@ from alrviz.views.core.style import html_table, safe
 
 # Seconds below which this process computes by itself: starting another takes three.
 _IN_PROCESS_SECONDS = 8.0
+_MIN_SLOWDOWN = 2.0  # by other work on the machine, from which on a page tells the time with it
 # With a hint, for columns that lose their information when they are cut, that names a menu of the page.
 estimate_recipes = partial(cost.estimate_recipes, hint="Quantiles, under 'Discretise by', keep all of them")
 
@@ -46,6 +48,10 @@ class PlannedStudy(StudyEstimate):
     recipes: tuple[Recipe, ...] = ()
     remarks: tuple[str, ...] = ()
     study: Study | None = None
+
+    def inform(self, study: Study) -> None:
+        """Tell a study of these recipes how long their fits are expected to take."""
+        study.expect([fit.cost.seconds for fit in self.fits if not fit.refusal])
 
 
 def choose_n_jobs(seconds: float, max_jobs: int) -> int:
@@ -98,23 +104,36 @@ def costs_html(
     return html_table([first_heading, *(cell("th", heading) for heading in headings)], rows)
 
 
+def _busy_text(planned: PlannedStudy) -> str:
+    """Return how long a study takes beside all that runs on this machine now; "" if that hardly slows it."""
+    if not hasattr(os, "getloadavg"):  # Windows
+        return ""
+    load, n_processors = os.getloadavg()[0], os.cpu_count() or 1
+    slowdown = (load + planned.n_jobs) / n_processors
+    if slowdown < _MIN_SLOWDOWN:
+        return ""
+    reason = f"{load:.0f} threads of other work share {n_processors} processors"
+    seconds = duration_text(slowdown * planned.parallel_cost.seconds)
+    return f", <abbr title='{reason}'>now about {seconds}</abbr>"
+
+
 def time_line(planned: PlannedStudy) -> str:
-    """Return the minimum time of all fits, as on an idle machine, and the number of processes."""
+    """Return the minimum time of all fits, as on an idle machine, that on a busy one, and the number of processes."""
     if planned.study is None:
         return ""
     processes_text = f" in {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
-    return f"<span class='quiet'>at least {duration_text(planned.parallel_cost.seconds)}{processes_text}</span>"
+    seconds = duration_text(planned.parallel_cost.seconds)
+    return f"<span class='quiet'>at least {seconds}{processes_text}{_busy_text(planned)}</span>"
 
 
 def costs_line(planned: PlannedStudy) -> str:
-    """Return the minimum time of all fits, their memory and processes, and the number of recipes left out."""
+    """Return the time of all fits (`time_line`), their memory and processes, and the number of recipes left out."""
     html = ""
     if planned.study is not None:
         processes_text = f", {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
         seconds = duration_text(planned.parallel_cost.seconds)
-        html = (
-            f"<span class='quiet'>at least {seconds}, {bytes_text(planned.parallel_cost.bytes)}{processes_text}</span>"
-        )
+        memory = bytes_text(planned.parallel_cost.bytes)
+        html = f"<span class='quiet'>at least {seconds}{_busy_text(planned)}, {memory}{processes_text}</span>"
     if refusals := planned.refusals:
         html += f" <abbr class='bad' title='{safe('; '.join(refusals), 900)}'>{len(refusals)} left out</abbr>"
     return html

@@ -15,6 +15,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State
+from alrviz.explorer.widgets.study_estimate import PlannedStudy
 from alrviz.stop import StopToken
 from alrviz.studies.core.study import Study
 from alrviz.studies.statistics.verdict import Verdict
@@ -64,7 +65,7 @@ class StudyRunner:
         keep: whether the study continues when the page is closed.
     """
 
-    view: Any  # a `StudyView`
+    view: StudyView
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class StudyRunner:
     ):
         self._session, self._tasks, self._on_change, self._on_progress = session, tasks, on_change, on_progress
         self._autorun_seconds = autorun_seconds
-        self.costs: Any = None
+        self.costs: PlannedStudy | None = None
         self._settings: Hashable = None  # of the study in `costs`, or being estimated; None if there is none
         self._activity = ""
         self._awaits_table = False  # whether the view shows READING
@@ -124,7 +125,7 @@ class StudyRunner:
         if sentence:
             self.view.tell(sentence)
 
-    def estimate(self, settings: Hashable, work: Callable[[StopToken, Callable[[str], None]], Any]) -> None:
+    def estimate(self, settings: Hashable, work: Callable[[StopToken, Callable[[str], None]], PlannedStudy]) -> None:
         """Estimate the study of these settings on a thread, unless that is done or running."""
         view = self.view
         table_was_awaited, self._awaits_table = self._awaits_table, False
@@ -160,44 +161,48 @@ class StudyRunner:
             self.view.tell_none()
         self._tasks.show_error("study", error)
 
-    def show(self, costs: Any) -> None:
+    def show(self, costs: PlannedStudy) -> None:
         """Show the study of the current settings: the one of this process or its stored tasks.
 
         A study of other settings that is under way stays in the picture.
         """
-        self.costs, view, session = costs, self.view, self._session
-        shown_study = view.study
+        self.costs, shown_study = costs, self.view.study
         is_running = shown_study is not None and shown_study.phase in ("running", "queued")
-        if costs.study is None:
-            if not is_running:
-                view.watch(None)
-                reasons = "; ".join(costs.refusals) or "nothing is chosen"
-                view.tell_verdict(Verdict("Nothing to run with these settings.", f"{reasons.rstrip('.')}."))
-            self._show_state()
-        else:
-            study = session.runs.find_study(costs.study) or costs.study  # the one of this process, if there is one
-            session.wake()  # it may be running
-            if session.runs.asking and not is_running and study.phase != "waiting":
-                view.watch(None)
-                view.tell(ASKING)
-            elif not is_running or _is_same_study(study, shown_study):
-                view.outdated = False
-                view.watch(study)
-                if study.entry is not None:
-                    self.keep.value = study.entry.keep
-            self._show_state()
-            if session.runs.asking:  # Run is free when the question is answered
-                view.cancel_press()
-            elif view.is_waiting:
-                view.repeat_press()
-            elif (
-                self._autorun_seconds is not None
-                and view.study.phase == "waiting"
-                and costs.cost.seconds <= self._autorun_seconds
-            ):
-                view.press_run()
+        if costs.study is not None:
+            # The study of this process, if there is one.
+            self._show_study(self._session.runs.find_study(costs.study) or costs.study, is_running)
+        elif not is_running:
+            self.view.watch(None)
+            reasons = "; ".join(costs.refusals) or "nothing is chosen"
+            self.view.tell_verdict(Verdict("Nothing to run with these settings.", f"{reasons.rstrip('.')}."))
+        self._show_state()
+        if costs.study is not None:
+            self._press_waiting(costs.cost.seconds)
         self._autorun_seconds = None
         self._on_change()
+
+    def _show_study(self, study: Study, is_running: bool) -> None:
+        """Show a study, unless another one is under way (is_running) or a question has to be answered first."""
+        view, session = self.view, self._session
+        session.wake()  # the study may be running
+        if session.runs.asking and not is_running and study.phase != "waiting":
+            view.watch(None)
+            view.tell(ASKING)
+        elif not is_running or _is_same_study(study, view.study):
+            view.outdated = False
+            view.watch(study)
+            if study.entry is not None:
+                self.keep.value = study.entry.keep
+
+    def _press_waiting(self, seconds: float) -> None:
+        """Repeat a waiting press of Run, or run a study that is cheap enough; seconds: its cost."""
+        view, study, limit = self.view, self.view.study, self._autorun_seconds
+        if self._session.runs.asking:  # Run is free when the question is answered
+            view.cancel_press()
+        elif view.is_waiting:
+            view.repeat_press()
+        elif limit is not None and seconds <= limit and study is not None and study.phase == "waiting":
+            view.press_run()
 
     def show_again(self) -> None:
         """Show the study after a lesson's question, which hid it, has been answered."""
@@ -235,8 +240,8 @@ class StudyRunner:
         return has_work
 
 
-def _is_same_study(study: Any, other: Any) -> bool:
-    return bool(study.spec == other.spec and study.data_hash == other.data_hash)
+def _is_same_study(study: Study, other: Study | None) -> bool:
+    return other is not None and study.spec == other.spec and study.data_hash == other.data_hash
 
 
 class DraggedValue:

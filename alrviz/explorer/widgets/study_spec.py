@@ -291,8 +291,7 @@ class StudySpec:
                 table, planned.recipes[0] if self.takes_one_recipe else list(planned.recipes), seed=seed, n_jobs=n_jobs,
                 owner=owner, keep=store_or_error(), **self.arguments(planned.fits),
             )  # fmt: skip
-            if len(study.datasets) == 1:
-                study.expect([fit.cost.seconds for fit in planned.fits if not fit.refusal])
+            planned.inform(study)
             study.recall()
             study.summary()  # decodes the stored tasks on this thread, so that the page need not
             return replace(planned, study=study, n_jobs=n_jobs)

@@ -113,7 +113,7 @@ def split_menu(session: Session) -> pmui.Select:
             menu.tags = [_table_key(session.table.dataset)]  # from now on all splits of this table are shown
             show_split(menu, session)
         elif event.new is not None and event.new != session.table.source.split and session.table.dataset is not None:
-            session.table.set_split(event.new)
+            session.table.changes.set_split(event.new)
 
     menu.param.watch(on_choice, "value")
     return menu

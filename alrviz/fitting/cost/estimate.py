@@ -129,7 +129,7 @@ def estimate_cells(recipe: "FitSettings", shape: TableShape, max_memory: int | N
     check_order(encoded.n_columns, order)
     with_counts = partial(
         estimate_levels, encoded.levels, encoded.n_classes, encoded.n_rows, recipe, n_heldout=shape.n_heldout,
-        max_memory=max_memory,
+        max_memory=allowed_bytes(max_memory),
     )  # fmt: skip
     lower_bound = with_counts(cells_seen=0, merged=(0, 0))
     if lower_bound.refusal:  # too many cells to look for, or too many tuples to list

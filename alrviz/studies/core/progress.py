@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
+from statistics import fmean
 from types import MappingProxyType
 
 from alrviz.studies.core.study_task import PRIOR_RACER, Result, StudyTask
@@ -36,12 +36,12 @@ def progress_of(
     tasks: Sequence[StudyTask],
     results: Mapping[int, Result],
     finished: Mapping[int, float],
-    expected_seconds: Mapping[int, float] = MappingProxyType({}),
+    expected_seconds: Mapping[tuple[str, int], float] = MappingProxyType({}),
 ) -> Progress:
     """Return the progress, given the results by index.
 
     finished: seconds from the start of this session until a task arrived, by index. expected_seconds: of a fit, by
-    racer.
+    hash of the table and racer.
     """
     failed = sum(result.failed for result in results.values())
     return Progress(len(results), len(tasks), failed, _seconds_left(tasks, results, finished, expected_seconds))
@@ -51,29 +51,35 @@ def _seconds_left(
     tasks: Sequence[StudyTask],
     results: Mapping[int, Result],
     finished: Mapping[int, float],
-    expected_seconds: Mapping[int, float],
+    expected_seconds: Mapping[tuple[str, int], float],
 ) -> float | None:
     """Estimate the seconds of the remaining tasks from those measured in this session; None before the first.
 
-    The arguments are those of `progress_of`. A racer without a measured task takes its estimate, scaled by the median
-    ratio of measured to estimated; without an estimate it takes the mean of all tasks.
+    The arguments are those of `progress_of`. A racer without a measured task on a table takes its estimate, scaled by
+    the ratio of measured to estimated seconds so far; without an estimate it takes the mean of all tasks.
     """
     timed_indices = [index for index in finished if index in results and not results[index].failed]
-    durations: dict[int, list[float]] = defaultdict(list)
+    durations: dict[tuple[str, int], list[float]] = defaultdict(list)
     for index in timed_indices:
-        durations[tasks[index].racer].append(_seconds(results[index]))
-    if not set(durations) - {PRIOR_RACER}:  # the class prior takes no time
+        durations[_key(tasks[index])].append(_seconds(results[index]))
+    if all(racer == PRIOR_RACER for _, racer in durations):  # the class prior takes no time
         return None if len(results) < len(tasks) else 0.0
-    means = {racer: fmean(seconds) for racer, seconds in durations.items()}
-    ratios = [mean / expected_seconds[racer] for racer, mean in means.items() if expected_seconds.get(racer)]
-    predicted = {racer: seconds * median(ratios) for racer, seconds in expected_seconds.items()} if ratios else {}
-    predicted |= {PRIOR_RACER: 0.0} | means
+    means = {key: fmean(seconds) for key, seconds in durations.items()}
+    # One second at the estimated pace: the first fits may be the shortest, whose pace says little of the others.
+    measured = 1.0 + sum(sum(seconds) for key, seconds in durations.items() if expected_seconds.get(key))
+    expected = 1.0 + sum(expected_seconds.get(key, 0.0) * len(seconds) for key, seconds in durations.items())
+    predicted = {key: seconds * measured / expected for key, seconds in expected_seconds.items()} | means
     total_seconds = sum(map(sum, durations.values()))
-    racers = (task.racer for index, task in enumerate(tasks) if index not in results)
+    keys = (_key(task) for index, task in enumerate(tasks) if index not in results and task.racer != PRIOR_RACER)
     first_index = min(timed_indices, key=lambda index: finished[index])
     # Measured from the start of the first task: processes take seconds to start.
     elapsed = max(finished[index] for index in timed_indices) - finished[first_index] + _seconds(results[first_index])
-    return elapsed / total_seconds * sum(predicted.get(racer, total_seconds / len(timed_indices)) for racer in racers)
+    return elapsed / total_seconds * sum(predicted.get(key, total_seconds / len(timed_indices)) for key in keys)
+
+
+def _key(task: StudyTask) -> tuple[str, int]:
+    """Return the key of tasks that take about equally long."""
+    return task.data_hash, task.racer
 
 
 def _seconds(result: Result) -> float:

@@ -36,7 +36,7 @@ class StudyResults:
         self._arrived: list[int] = []
         self._cached_frame: tuple[list[int] | None, Any] = (None, None)  # arrived tasks, their frame
         self._seconds: dict[int, float] = {}  # from the start of this session until a task arrived
-        self._expected_seconds: dict[int, float] = {}
+        self._expected_seconds: dict[tuple[str, int], float] = {}  # of a fit, by hash of the table and racer
         self._changed = threading.Condition()
 
     @property
@@ -56,10 +56,13 @@ class StudyResults:
         with self._changed:
             return progress_of(self.tasks, self._results, self._seconds, self._expected_seconds)
 
-    def expect(self, seconds: Sequence[float]) -> None:
-        """Set the expected seconds of a fit of each recipe, which progress uses until one is measured."""
+    def expect(self, seconds: Sequence[float], data_hash: str = "") -> None:
+        """Set the expected seconds of a fit of each recipe on a table, which progress uses until one is measured.
+
+        data_hash: hash of the table; may be left out if there is one.
+        """
         with self._changed:
-            self._expected_seconds = dict(enumerate(seconds))
+            self._expected_seconds |= {(data_hash or self.dataset.hash, k): value for k, value in enumerate(seconds)}
 
     def since(self, cursor: int) -> tuple[int, list[Row]]:
         """Return the next cursor, and the rows of the tasks that arrived after `cursor` (0: all), in order of arrival.
@@ -105,7 +108,7 @@ class StudyResults:
         columns |= {"repeat": split.repeat, "fold": split.fold, "train_share": split.share}
         return [columns | {name: value for name, value in row.items() if name != RELIABILITY} for row in result.rows]
 
-    def _accept(self, index: int, result: Result, stop: StopToken, arrival_seconds: float | None = None) -> bool:
+    def accept(self, index: int, result: Result, stop: StopToken, arrival_seconds: float | None = None) -> bool:
         """Add a result and notify waiting threads; return whether it was added, which it is not after `stop`.
 
         index: of the task. arrival_seconds: seconds since the computing began; None for a stored result.

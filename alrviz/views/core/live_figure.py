@@ -251,29 +251,25 @@ def feed(source: ColumnDataSource, columns: Data) -> str:
     Added rows are streamed. Up to `MAX_PATCHED_SHARE` changed values are patched, as are the last points of a thinned
     line, which are provisional.
     """
+    new_columns = {name: np.asarray(column) for name, column in columns.items()}
     old_columns = {name: np.asarray(source.data[name]) for name in columns}
-    old_length, new_length = (len(next(iter(source_columns.values()), ())) for source_columns in (old_columns, columns))
-    common_length = min(old_length, new_length)
-    differing_rows_by_name = {
-        name: _differing_rows(old_columns[name][:common_length], np.asarray(new_column)[:common_length])
-        for name, new_column in columns.items()
-    }
-    changed_rows = {name: rows for name, rows in differing_rows_by_name.items() if len(rows)}
+    old_length, new_length = (len(next(iter(arrays.values()), ())) for arrays in (old_columns, new_columns))
+    n = min(old_length, new_length)
+    rows_by_name = {name: _differing_rows(old_columns[name][:n], new_columns[name][:n]) for name in columns}
+    changed_rows = {name: rows for name, rows in rows_by_name.items() if len(rows)}
     if old_length == new_length and not changed_rows:
         return "kept"
-    n_changed = sum(map(len, changed_rows.values()))
-    tail = min((int(rows[0]) for rows in changed_rows.values()), default=old_length) >= old_length - TAIL_POINTS
-    is_patchable = tail or (old_length == new_length and n_changed < MAX_PATCHED_SHARE * old_length * len(old_columns))
-    if not common_length or new_length < old_length or not is_patchable or full_resend_pending(source):
+    n_values = old_length * len(old_columns) if old_length == new_length else 0
+    is_tail = min((int(rows[0]) for rows in changed_rows.values()), default=old_length) >= old_length - TAIL_POINTS
+    is_patchable = is_tail or sum(map(len, changed_rows.values())) < MAX_PATCHED_SHARE * n_values
+    if not n or new_length < old_length or not is_patchable or full_resend_pending(source):
         source.data = columns
         return "replaced"
     if changed_rows:
-        source.patch(
-            {name: [(int(k), np.asarray(columns[name])[k]) for k in rows] for name, rows in changed_rows.items()}
-        )
+        source.patch({name: [(int(k), new_columns[name][k]) for k in rows] for name, rows in changed_rows.items()})
     if new_length > old_length:
         # as lists, because each array would be sent as a separate message
-        source.stream({name: np.asarray(new_column)[old_length:].tolist() for name, new_column in columns.items()})
+        source.stream({name: column[old_length:].tolist() for name, column in new_columns.items()})
     return "streamed" if new_length > old_length and not changed_rows else "patched"
 
 

@@ -7,14 +7,9 @@ without a kernel, shows the latest state. Every method and every assignment to a
 """
 
 import base64
-import hashlib
 import inspect
-import json
 import os
 import re
-import sys
-import time
-import uuid
 import weakref
 from collections import Counter
 from collections.abc import Callable
@@ -22,36 +17,28 @@ from functools import wraps
 from html import escape, unescape
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
 import panel as pn
 import param
-from bokeh.core.json_encoder import serialize_json
-from bokeh.document import Document
-from bokeh.embed.util import standalone_docs_json_and_render_items
 from panel.viewable import Viewer
 
 from alrviz.errors import AlrvizError
 from alrviz.pictures.elements import element
 from alrviz.pictures.still import still
 from alrviz.views.core.browser_ready import server_session
-from alrviz.views.core.kernel_lock import call_after_turns, in_kernel, turn
-from alrviz.views.core.notebook_comm import (
-    MATERIAL_BUNDLE,
-    flush,
-    is_watched,
-    listen,
-    resource,
-    script,
-    strip_remote_assets,
+from alrviz.views.core.kernel_lock import turn
+from alrviz.views.core.notebook_output import (
+    PICTURE_WIDTH_PX,
+    Output,
+    ipython_shell,
+    picture_html,
+    renew,
+    uses_other_comm,
 )
 from alrviz.views.core.pump import Pump
+from alrviz.views.core.saved_page import page_html
 from alrviz.views.core.state_sync import add_to_page
-
-EXEC_MIME = "application/vnd.holoviews_exec.v0+json"  # rendered in JupyterLab by pyviz_comms, a dependency of Panel
-PICTURE_WIDTH_PX = 900  # of the picture in the file
-SETTLE_SECONDS = 2.0  # time after a cell in which views that no page shows may finish
 
 
 def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,15 +70,15 @@ class NotebookViewer(Viewer):
             super().__setattr__(name, value)
             return
         if isinstance(value, ViewLayout) and name == "layout":
-            value._view = weakref.ref(self)
+            value.view = self
             _register_layout_display()
         with turn():
             super().__setattr__(name, value)
 
-    _pump: Pump | None = None
+    standalone_pump: Pump | None = None
 
     @property
-    def _views(self) -> list["NotebookViewer"]:
+    def views(self) -> list["NotebookViewer"]:
         """The views shown by this one: itself, or the members of a composed view."""
         return [self]
 
@@ -100,8 +87,8 @@ class NotebookViewer(Viewer):
 
         look, period, on_leave: arguments of `Pump`.
         """
-        self._pump = Pump(look, period, on_leave, lambda: renew(self), lambda: _Output.in_cell)
-        return self._pump.wake
+        self.standalone_pump = Pump(look, period, on_leave, lambda: renew(self), lambda: Output.in_cell)
+        return self.standalone_pump.wake
 
     # ---- picture and text --------------------------------------------------------------------------------------------
 
@@ -183,27 +170,27 @@ class NotebookViewer(Viewer):
 
         include, exclude: of IPython's protocol, without effect.
         """
-        shell = _shell()
-        if shell is None or _uses_other_comm():
+        shell = ipython_shell()
+        if shell is None or uses_other_comm():
             return self._bundle_of_panel(include, exclude)
         with turn():
-            return _Output.register(self, shell).bundle()
+            return Output.register(self, shell).bundle()
 
     def _ipython_display_(self) -> None:
         """Display the view in an output that can be updated later."""
         from IPython.display import publish_display_data
 
-        shell = _shell()
-        if shell is None or _uses_other_comm():
+        shell = ipython_shell()
+        if shell is None or uses_other_comm():
             publish_display_data(*self._bundle_of_panel())
             return
         with turn():
-            output = _Output.register(self, shell)
+            output = Output.register(self, shell)
             publish_display_data(*output.bundle(), transient={"display_id": output.key})
 
     def _bundle_of_panel(self, include: Any = None, exclude: Any = None) -> Any:
         """Return Panel's own output, for notebooks with other connections; a picture if Panel cannot connect."""
-        if _shell() is None and not pn.extension._loaded:
+        if ipython_shell() is None and not pn.extension._loaded:
             return self._still_bundle()  # no page will connect
         try:
             return super()._repr_mimebundle_(include, exclude) or self._still_bundle()
@@ -216,7 +203,7 @@ class NotebookViewer(Viewer):
     def _still_bundle(self, note: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
         """Return picture and text as the output where no connection is possible; `note` explains why."""
         picture, view_text = base64.b64encode(self.png()).decode("ascii"), self.shown_text()
-        html = _picture_html(picture, view_text) + (f"<p>{escape(note)}</p>" if note else "")
+        html = picture_html(picture, view_text) + (f"<p>{escape(note)}</p>" if note else "")
         plain_text = ": ".join(filter(None, (type(self).__name__, view_text, note)))
         return {"text/plain": plain_text, "image/png": picture, "text/html": html}, {}
 
@@ -245,7 +232,7 @@ class NotebookViewer(Viewer):
         if path is not None and path.suffix.lower() not in (".html", ".htm"):
             raise AlrvizError(f"a view is saved as .html or .png; got {path.name!r}. Nearest: {path.stem}.html")
         view_text = self.text()  # first, because it settles the view
-        page_text = _page(self.layout, title or type(self).__name__, view_text)
+        page_text = page_html(self.layout, title or type(self).__name__, view_text)
         if path is None:
             filename.write(page_text)
         else:
@@ -255,7 +242,7 @@ class NotebookViewer(Viewer):
 class ViewLayout(pn.Column):
     """Layout of a view. It refers to the view, which is therefore found inside other Panel layouts."""
 
-    _view: Callable[[], NotebookViewer | None] | None = None
+    _view_reference: "weakref.ref[NotebookViewer] | None" = None
 
     def __init__(self, *parts: Any, **look: Any):
         super().__init__(*parts, **{"sizing_mode": "stretch_width", "margin": 0, **look})
@@ -263,7 +250,11 @@ class ViewLayout(pn.Column):
     @property
     def view(self) -> NotebookViewer | None:
         """The view; None for a copy of a layout, which is not live."""
-        return None if self._view is None else self._view()
+        return None if self._view_reference is None else self._view_reference()
+
+    @view.setter
+    def view(self, view: NotebookViewer) -> None:
+        self._view_reference = weakref.ref(view)
 
     def save(self, filename: Any, title: str | None = None, resources: Any = None, **kwargs: Any) -> Any:
         """Save as Panel does, but inline pages as the view does, because Panel's load libraries from the network."""
@@ -281,7 +272,7 @@ class _ComposedView(NotebookViewer):
         self.layout, self._members = layout, views
 
     @property
-    def _views(self) -> list[NotebookViewer]:
+    def views(self) -> list[NotebookViewer]:
         """The views in it."""
         return self._members
 
@@ -313,7 +304,7 @@ def _outermost_views(layout: Any) -> list[NotebookViewer]:
 
 def _register_layout_display() -> None:
     """Register `_show_layout` with IPython."""
-    shell = _shell()
+    shell = ipython_shell()
     if shell is not None:
         shell.display_formatter.ipython_display_formatter.for_type(pn.viewable.Viewable, _show_layout)
 
@@ -321,196 +312,6 @@ def _register_layout_display() -> None:
 def _show_layout(layout: Any) -> None:
     """Display a layout that contains views; NotImplementedError tells IPython to display any other by default."""
     views = _outermost_views(layout)
-    if not views or _uses_other_comm():
+    if not views or uses_other_comm():
         raise NotImplementedError
     (views[0] if layout is views[0].layout else _ComposedView(layout, views))._ipython_display_()
-
-
-# ---- outputs ---------------------------------------------------------------------------------------------------------
-
-
-class _Output:
-    """Output of a notebook that shows a view.
-
-    Attributes:
-        key: by which the page requests the view, and the display id of the output.
-        cell, run: ids of the notebook's cell and of its execution; "" where the notebook does not provide them.
-        by_key: all outputs by key.
-        listening: whether the kernel accepts requests from pages.
-        in_cell: whether a cell is running. It may start a race or study without notifying its views, so pumps stay
-            awake.
-    """
-
-    by_key: ClassVar[dict[str, "_Output"]] = {}
-    listening: ClassVar[bool] = False
-    in_cell: ClassVar[bool] = False
-
-    def __init__(self, view: NotebookViewer, cell: str, run: str):
-        self.key, self.view, self.cell, self.run = uuid.uuid4().hex, view, cell, run
-        self._digest: Any = None  # of the picture in the file
-
-    @classmethod
-    def register(cls, view: NotebookViewer, shell: Any) -> "_Output":
-        """Return a new output of a view in IPython's shell, registered by its key so that pages can request it."""
-        if not cls.listening:
-            cls.listening = True
-            listen(shell.kernel, lambda key: cls.by_key[key].view if key in cls.by_key else None)
-            call_after_turns(flush)
-            cls.in_cell = True  # the cell that shows this view
-            shell.events.register("pre_run_cell", _on_cell_start)
-            shell.events.register("post_run_cell", _on_cell_end)
-        output = cls(view, *_current_cell(shell))
-        # A cell that runs again replaces its outputs, so no page can request their views any more.
-        replaced_keys = [
-            key for key, old in cls.by_key.items() if old.cell == output.cell != "" and old.run != output.run
-        ]
-        for key in replaced_keys:
-            del cls.by_key[key]
-        cls.by_key[output.key] = output
-        return output
-
-    def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return data and metadata of the cell's output, as the notebook's file stores them."""
-        self._digest = _digest_of(self.view)
-        view_text = self.view.shown_text()
-        picture = base64.b64encode(self.view.shown_png()).decode("ascii")
-        picture_html = _picture_html(picture, view_text)
-        html = (
-            f"<div class='alrviz-view' id='alrviz-{self.key}'>{picture_html}</div>\n<script>{script(self.key)}</script>"
-        )
-        names = ", ".join(type(view).__name__ for view in self.view._views)
-        plain_text = f"{names}: {view_text}" if view_text else names
-        return {"text/plain": plain_text, "image/png": picture, "text/html": html, EXEC_MIME: ""}, {
-            EXEC_MIME: {"id": self.key}
-        }
-
-    def renew(self) -> None:
-        """Update the picture in the file if the view has changed."""
-        if _digest_of(self.view) != self._digest:
-            from IPython.display import publish_display_data
-
-            publish_display_data(*self.bundle(), transient={"display_id": self.key}, update=True)
-
-
-def _picture_html(picture: str, alt_text: str) -> str:
-    """Return an img element of a picture, a PNG as base64; alt_text: what screen readers read out."""
-    style = f"max-width: {PICTURE_WIDTH_PX}px; width: 100%"
-    return f"<img src='data:image/png;base64,{picture}' alt='{escape(alt_text)}' style='{style}'>"
-
-
-def _current_cell(shell: Any) -> tuple[str, str]:
-    """Return the ids of the cell that the shell runs and of its execution; "" if the notebook provides none."""
-    parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
-    return parent.get("metadata", {}).get("cellId", ""), parent.get("header", {}).get("msg_id", "")
-
-
-def _digest_of(view: NotebookViewer) -> bytes:
-    """Return a digest of a view's text, figures and ranges."""
-    digest = hashlib.sha256(view.shown_text().encode())
-    for figure in view.shown_figures():
-        spans = (figure.x_range, figure.y_range)
-        digest.update(repr([(getattr(s, "start", None), getattr(s, "end", None)) for s in spans]).encode())
-        for renderer in figure.renderers:
-            source = getattr(renderer, "data_source", None)
-            for name, column in ({} if source is None else dict(source.data)).items():
-                digest.update(f"{name} {renderer.visible} ".encode() + _bytes(column))
-    return digest.digest()
-
-
-def _bytes(column: Any) -> bytes:
-    try:
-        values = np.asarray(column)
-    except ValueError:  # lines of different lengths
-        return b"".join(_bytes(line) for line in column)
-    return repr(values.tolist()).encode() if values.dtype == object else values.tobytes()
-
-
-def renew(view: NotebookViewer) -> None:
-    """Update the pictures of a view in the notebook's file."""
-    with turn():
-        for output in list(_Output.by_key.values()):
-            if any(shown_view is view for shown_view in output.view._views):
-                output.renew()
-
-
-def _displayed_views() -> list[NotebookViewer]:
-    """Return the views in outputs, each once."""
-    return list({id(view): view for output in _Output.by_key.values() for view in output.view._views}.values())
-
-
-def _on_cell_start(_info: Any = None) -> None:
-    """Wake all pumps, because a cell may start a race or study."""
-    _Output.in_cell = True
-    for view in _displayed_views():
-        if view._pump is not None:
-            view._pump.wake()
-
-
-def _on_cell_end(_result: Any = None) -> None:
-    """Update pages and file after a cell; running views do so themselves."""
-    _Output.in_cell = False
-    deadline = time.monotonic() + SETTLE_SECONDS
-    for view in _displayed_views():
-        pump = view._pump
-        if pump is None:
-            renew(view)
-            continue
-        pump.look()
-        if pump.running and not is_watched(view):
-            pump.finish(deadline - time.monotonic())
-            if pump.running:
-                renew(view)
-
-
-def _shell() -> Any:
-    return sys.modules["IPython"].get_ipython() if in_kernel() else None
-
-
-def _uses_other_comm() -> bool:
-    """Whether Panel connects with this notebook by another kind of comm (VS Code, Colab)."""
-    is_other = "google.colab" in sys.modules or "VSCODE_PID" in os.environ or "VSCODE_CWD" in os.environ
-    if is_other and not pn.extension._loaded:
-        pn.extension(inline=True)
-    return pn.config.comms != "default"
-
-
-_PAGE_TEMPLATE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<link rel="icon" href="data:,"><style>body {{ margin: 16px; font: 16px sans-serif }}</style></head>
-<body><div id="view"></div><noscript>{words}</noscript>
-<script>{font}</script>
-<script>{scripts}</script>
-<script>
-const esm = {esm}, text = {document}, root = {root};
-const waiting = setInterval(() => {{
-  if (!window.Bokeh?.Panel) return;
-  clearInterval(waiting);
-  const json = JSON.parse(text, (_, value) => {{
-    if (value?.bundle === {name}) value.esm = esm;
-    return value;
-  }});
-  const item = {{ docid: Object.keys(json)[0], roots: {{ [root]: "view" }}, root_ids: [root] }};
-  Bokeh.embed.embed_items_notebook(json, [item]);
-}}, 20);
-</script></body></html>
-"""
-
-
-def _page(layout: Any, title: str, view_text: str) -> str:
-    """Return a self-contained page with this title of a Panel layout; `view_text` is shown if scripts are disabled."""
-    document = Document()
-    root = layout._render_model(document)
-    try:
-        strip_remote_assets(root)
-        documents, _ = standalone_docs_json_and_render_items([root], suppress_callback_warning=True)
-        values_by_placeholder = {
-            "esm": resource(MATERIAL_BUNDLE),
-            "document": serialize_json(documents),
-            "root": root.ref["id"],
-            "name": MATERIAL_BUNDLE,
-        }
-        literals = {name: json.dumps(part).replace("</", "<\\/") for name, part in values_by_placeholder.items()}
-    finally:
-        layout._cleanup(root)
-    scripts = {name: resource(name).replace("</script", "<\\/script") for name in ("font", "scripts")}
-    return _PAGE_TEMPLATE.format(title=escape(title), words=escape(view_text), **scripts, **literals)

@@ -16,11 +16,11 @@ import re
 import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import bokeh
 import panel as pn
@@ -39,6 +39,7 @@ from panel.models.esm import ReactComponent
 from pyviz_comms import Comm
 
 from alrviz.views.core.kernel_lock import turn
+from alrviz.views.core.pump import Pump
 from alrviz.views.core.state_sync import STATE_SYNC
 from alrviz.views.core.style import ICONS
 
@@ -127,6 +128,29 @@ def strip_remote_assets(root: Any) -> None:
 # ---- the connection --------------------------------------------------------------------------------------------------
 
 
+class DisplayedView(Protocol):
+    """View as pages and outputs of a notebook see it.
+
+    Attributes:
+        standalone_pump: the pump of a view that no page pumps; None if the view has none.
+    """
+
+    standalone_pump: Pump | None
+
+    @property
+    def views(self) -> "Sequence[DisplayedView]":
+        """The views shown by this one: itself, or the members of a composed view."""
+
+    def shown_figures(self) -> list[Any]:
+        """Return the Bokeh figures on the screen."""
+
+    def shown_text(self) -> str:
+        """Return the sentence on the screen."""
+
+    def shown_png(self) -> bytes:
+        """Return the figures on the screen as a PNG."""
+
+
 class _SilentComm:
     """Comm that Panel accepts but that sends nothing; `Link.flush` sends the changes."""
 
@@ -147,7 +171,7 @@ class Link:
         ready: whether the page has built the view.
     """
 
-    def __init__(self, view: Any, comm: Any):
+    def __init__(self, view: DisplayedView, comm: Any):
         self.view, self._comm = view, comm
         self._document: Document | None = None
         self._root: Any = None
@@ -243,9 +267,9 @@ class Link:
 links: set[Link] = set()
 
 
-def is_watched(view: Any) -> bool:
+def is_watched(view: DisplayedView) -> bool:
     """Whether a page shows a view."""
-    return any(link.ready and any(shown_view is view for shown_view in link.view._views) for link in links)
+    return any(link.ready and any(shown_view is view for shown_view in link.view.views) for link in links)
 
 
 def flush() -> None:
@@ -258,7 +282,7 @@ def flush() -> None:
             panel_notebook.push(document, comm)
 
 
-def open_link(find: Callable[[str], Any], comm: Any, message: Any) -> None:
+def open_link(find: Callable[[str], DisplayedView | None], comm: Any, message: Any) -> None:
     """Connect a page that requests a view by the comm's opening message; close the comm if the view is unknown.
 
     find: returns the view of a key, or None.
@@ -273,7 +297,7 @@ def open_link(find: Callable[[str], Any], comm: Any, message: Any) -> None:
         comm.send({"error": traceback.format_exc()})
 
 
-def listen(kernel: Any, find: Callable[[str], Any]) -> None:
+def listen(kernel: Any, find: Callable[[str], DisplayedView | None]) -> None:
     """Start to accept requests from pages at a Jupyter kernel; `find` returns the view of a key, or None."""
     kernel.comm_manager.register_target(COMM_TARGET, partial(open_link, find))
     handle = Comm._handle_msg

@@ -115,8 +115,13 @@ def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]], kind: str = 
 
 def safe(text: object, max_length: int = 300) -> str:
     """Return any text as safe HTML: escaped, without control characters, truncated to `max_length` characters."""
+    return escape(printable(text, max_length))
+
+
+def printable(text: object, max_length: int) -> str:
+    """Return any text without control characters, truncated to `max_length` characters."""
     printable_text = "".join(ch if ch.isprintable() else " " for ch in str(text))
-    return escape(printable_text if len(printable_text) <= max_length else printable_text[: max_length - 1] + "…")
+    return printable_text if len(printable_text) <= max_length else printable_text[: max_length - 1] + "…"
 
 
 def verdict_html(verdict: Verdict) -> str:

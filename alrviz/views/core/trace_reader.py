@@ -238,6 +238,11 @@ class RaceReader:
         self.last_shown = min(self.last_shown, max(self.last, 0))
         self.head = min(self.head, self.last_shown)
 
+    def stop_at(self, limit: int | None) -> None:
+        """Hide steps after iteration `limit`, also for readers that open the race later; None shows all of them."""
+        self.end_at(limit)
+        self.race.stopped_at = limit if self.cut else None
+
     @property
     def cut(self) -> bool:
         """Whether `limit` hides steps that were read."""

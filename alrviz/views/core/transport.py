@@ -7,12 +7,14 @@ CSS classes identify the buttons for keyboard shortcuts (space, left, right, s).
 """
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
 import param
+from param.parameterized import Event
 
 from alrviz.views.core.panes import Updating
 from alrviz.views.core.style import ICONS
@@ -66,6 +68,29 @@ class StopButton(pmui.Button):
     tells = param.Boolean(default=False, doc="Whether the browser updates `seen`.")
 
 
+@dataclass(frozen=True, slots=True)
+class ButtonState:
+    """State of the buttons and the slider.
+
+    Attributes:
+        drawn: see `StopButton`.
+        last_hidden: the last iteration computed beyond Stop; 0 if there is none.
+        running: whether Run shows "Pause".
+        head, last: the step shown and the last one.
+        may_step, may_stop: whether these buttons are enabled.
+        step_name: unit of the steps.
+    """
+
+    drawn: tuple[int, int]
+    last_hidden: int = 0
+    running: bool = False
+    head: int = 0
+    last: int = 0
+    may_step: bool = True
+    may_stop: bool = False
+    step_name: str = "iteration"
+
+
 class Transport:
     """Buttons and slider.
 
@@ -103,28 +128,26 @@ class Transport:
             sizing_mode="stretch_width", margin=0, css_classes=["alrviz-run"], stylesheets=[_WRAP_STYLE],
         )  # fmt: skip
 
-    def _slider_moved(self, *events: Any) -> None:
+    def _slider_moved(self, *events: Event) -> None:
         if not self._moving:
             self._presses.scrub(int(events[-1].new))
 
-    def show(self, state: Mapping[str, Any], *, move_slider: bool) -> None:
+    def show(self, state: ButtonState, *, move_slider: bool) -> None:
         """Update the row; only differences are sent to the browser.
 
-        Args:
-            state: see `Player.buttons`.
-            move_slider: whether to move the slider too; while a race runs it need not follow every tick.
+        move_slider: whether to move the slider too; while a race runs it need not follow every tick.
         """
-        last_hidden, step_name = state["last_hidden"], state["step_name"]
+        last_hidden, step_name = state.last_hidden, state.step_name
         label = f"Show all {last_hidden:,}" if last_hidden else ""
         hint = f"{label}: steps computed after Stop, up to {step_name} {last_hidden:,}" if last_hidden else ""
         change(self.show_rest, visible=bool(last_hidden), label=label, description=hint)
-        run_look = {"label": "Pause", "icon": "pause"} if state["running"] else {"label": "Run", "icon": "play_arrow"}
+        run_look = {"label": "Pause", "icon": "pause"} if state.running else {"label": "Run", "icon": "play_arrow"}
         change(self.run, **run_look)
-        change(self.back, disabled=state["head"] <= 0)
-        change(self.step, disabled=not state["may_step"])
-        change(self.stop, disabled=not state["may_stop"], drawn=list(state["drawn"]))
+        change(self.back, disabled=state.head <= 0)
+        change(self.step, disabled=not state.may_step)
+        change(self.stop, disabled=not state.may_stop, drawn=list(state.drawn))
         if move_slider:
-            self._place(state["head"], state["last"], step_name)
+            self._place(state.head, state.last, step_name)
 
     def _place(self, head: int, last_step: int, step_name: str) -> None:
         with self._moving:

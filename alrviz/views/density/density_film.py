@@ -37,13 +37,14 @@ class DensityFilmView(NotebookViewer):
         RecipeError: if the race has another recipe, or several.
 
     >>> import alrviz
-    >>> race = alrviz.race(alrviz.load_demo("two-moons", rows=200), [alrviz.Recipe("dlr", bandwidth="loo")])
+    >>> recipe = alrviz.Recipe("dlr", bandwidth="loo", alpha=10)
+    >>> race = alrviz.race(alrviz.load_demo("two-moons", rows=200), [recipe])
     >>> film = alrviz.DensityFilmView(race)
     """
 
     def __init__(self, race: Race, **params: Any):
         super().__init__(**params)
-        if [recipe.family for recipe in race.recipes] != ["dlr"]:
+        if len(race.recipes) != 1 or not race.recipes[0].definition.takes_numbers:
             labels_text = ", ".join(recipe.label for recipe in race.recipes)
             raise RecipeError(f"a film shows one recipe of family dlr; got {labels_text}")
         self._wake = self._make_pump(self.pump, TICK_MS, self.stop)

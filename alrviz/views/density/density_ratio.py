@@ -12,6 +12,7 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 import param
+from param.parameterized import Event
 
 from alrviz import __version__
 from alrviz.studies.core.export import to_csv
@@ -110,7 +111,7 @@ class DensityRatioView(NotebookViewer):
         """Whether a browser may still be building the sliders and would miss changes."""
         return server_session() is not None and time.monotonic() - self._layout_time < BUILD_SECONDS
 
-    def _menu_changed(self, event: Any) -> None:
+    def _menu_changed(self, event: Event) -> None:
         if set(event.new) != set(self.cells):
             self.chosen_columns = [name for name in self._column_names if name in event.new]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import panel as pn
 import panel_material_ui as pmui
+from param.parameterized import Event
 
 from alrviz.pictures.bandwidths import TIMES_SILVERMANS
 from alrviz.pictures.density import density_picture
@@ -106,7 +107,7 @@ class RatioCell:
             with self._placing:
                 change(self.slider, value=float(RATIOS[int(np.abs(np.log(RATIOS) - np.log(relative)).argmin())]))
 
-    def _slider_moved(self, event: Any) -> None:
+    def _slider_moved(self, event: Event) -> None:
         value = event.new
         if self._placing or self.ratio is None or self._on_slide is None or value is None:
             return

@@ -11,6 +11,7 @@ import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 import param
+from param.parameterized import Event
 
 from alrviz import __version__
 from alrviz.errors import AlrvizError
@@ -178,7 +179,7 @@ class DecisionMapView(NotebookViewer):
         with param.parameterized.discard_events(self):
             self.param.update(across=across, up=up, row=min(self.row, len(frame) - 1))
 
-    def _axes_changed(self, *events: Any) -> None:
+    def _axes_changed(self, *events: Event) -> None:
         """Called when a column of the axes changes: map these; choosing the other axis's column swaps the two."""
         if self.across == self.up:
             event = events[0]
@@ -330,7 +331,7 @@ class MapMenus:
             self.row.param.update(value=view.row, end=max(rows - 1, 0), visible=has_others and view.others == "row")
 
     def _setter(self, name: str) -> Callable[[Any], None]:
-        def set_param(event: Any) -> None:
+        def set_param(event: Event) -> None:
             if not self._offering and event.new is not None:
                 self._view.param.update(**{name: event.new})
 

@@ -1,6 +1,7 @@
 """Connect the row of buttons to a `Player`, for a race and for a single fit that has pictures of its own."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
@@ -16,6 +17,7 @@ from alrviz.views.core.style import CSS
 from alrviz.views.core.trace_reader import Racer
 from alrviz.views.core.transport import Transport
 from alrviz.views.race.player import Player
+from alrviz.views.race.player_status import button_state, status_html
 from alrviz.views.replay.export_html import replay
 
 TICKS_PER_SLIDER_MOVE = 3  # while a run is followed
@@ -173,11 +175,12 @@ class FitPlayer(PlayerButtons):
         """Update the buttons and the status beside them."""
         player = self.player
         move_slider = not player.playing or self._film or self._ticks % TICKS_PER_SLIDER_MOVE == 0
-        button_state = player.buttons
+        state = button_state(player)
         if move_slider:
             plays_shown_race = player.playing and player.next_reader is None
             drawn_step = self._drawn_step() if plays_shown_race and self._drawn_step is not None else None
             self.place = self.head if drawn_step is None else drawn_step
-            button_state |= {} if drawn_step is None else {"head": drawn_step}
-        self.transport.show(button_state, move_slider=move_slider)
-        say(self.status, f"<span class='quiet'>{player.status_html}</span>")
+            if drawn_step is not None:
+                state = replace(state, head=drawn_step)
+        self.transport.show(state, move_slider=move_slider)
+        say(self.status, f"<span class='quiet'>{status_html(player)}</span>")

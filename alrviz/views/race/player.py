@@ -9,10 +9,8 @@ offered (`last_hidden`).
 import math
 import time
 from collections.abc import Callable
-from typing import Any
 
 from alrviz.studies.race.race import Race
-from alrviz.views.core.style import safe
 from alrviz.views.core.trace_reader import RaceReader
 
 # Time after an automatic start in which a click on Pause still means Run, the label that the reader aimed at. Before
@@ -159,7 +157,7 @@ class Player:
         reader.race.control.stop()
         reader.pull()
         if not self._film:
-            self._end_at(reader, -1 if self.next_reader is not None else reader.last_shown)
+            reader.stop_at(-1 if self.next_reader is not None else reader.last_shown)
         self.reader, self.next_reader = reader, None
         number, last_seen = self._early_report or (reader.number, reader.last_shown)
         self._early_report = None
@@ -183,13 +181,8 @@ class Player:
         limit = last_seen if number == reader.number else -1
         if limit >= reader.limit:
             return False
-        self._end_at(reader, limit)
+        reader.stop_at(limit)
         return True
-
-    @staticmethod
-    def _end_at(reader: RaceReader, limit: int) -> None:
-        reader.end_at(limit)
-        reader.race.stopped_at = limit if reader.cut else None
 
     @property
     def last_hidden(self) -> int:
@@ -201,8 +194,8 @@ class Player:
         """Show the steps computed beyond Stop."""
         reader = self.reader
         if reader is not None and self.last_hidden:
-            reader.end_at(None)
-            reader.race.stopped_at, self.is_stopped = None, False
+            reader.stop_at(None)
+            self.is_stopped = False
             reader.move(reader.last)
 
     def repeat_press(self) -> None:
@@ -335,96 +328,3 @@ class Player:
     def alive(self) -> bool:
         """Whether ticks are needed; a paused race counts, because another page of its owner may resume it."""
         return self.race is not None and (self.next_reader is not None or self.playing or not self.race.ended)
-
-    # -- status and buttons -------------------------------------------------------------------------------------------
-
-    @property
-    def status_html(self) -> str:
-        """Activity of the race, as HTML of a few words."""
-        return _activity_html(self)
-
-    @property
-    def buttons(self) -> dict[str, Any]:
-        """State of the buttons and the slider.
-
-        running: whether Run shows "Pause". may_step, may_stop: whether these are enabled. head, last: the step shown
-        and the last one. step_name: its unit. last_hidden: see there. drawn: see `StopButton`.
-        """
-        race, reader, drawn = self.race, self.active_reader, self.reader
-        button_state: dict[str, Any] = {
-            "last_hidden": self.last_hidden,
-            "drawn": (0, -1) if drawn is None else (drawn.number, min(drawn.last_shown, drawn.last)),
-        }
-        if race is None or reader is None:
-            button_state |= {"running": False, "head": 0, "last": 0, "step_name": "iteration"}
-            return button_state | {"may_step": True, "may_stop": self.is_waiting}
-        under_way = not race.ended and race.control.phase != "waiting"
-        return button_state | {
-            "running": self.playing and not self.outdated,
-            "head": reader.head,
-            "last": reader.last if self.playing or race.ended else max(reader.last_shown, reader.last),
-            "may_step": not race.ended or reader.head < reader.last or self.outdated,
-            "may_stop": self.playing or under_way or self.is_waiting,
-            "step_name": reader.step_name,
-        }
-
-
-# -- status beside the buttons ----------------------------------------------------------------------------------------
-
-
-def _activity_html(player: Player) -> str:
-    """Return the status beside the buttons, as HTML of a few words."""
-    race = player.race
-    if player.is_waiting:
-        return "getting ready &hellip;"
-    if race is None:
-        return "stopped" if player.is_stopped else "getting ready &hellip;" if player.starts_itself else ""
-    if player.next_reader is not None:
-        return f"{_previous_note(player)}{_activity(race) or 'getting ready &hellip;'}"
-    if player.outdated and player.starts_itself:
-        return f"{'' if player.reader is None else _previous_note(player)}starts by itself &hellip;"
-    if player.outdated:
-        return f"{'stopped; ' if player.is_stopped else ''}<b class='bad'>outdated: press Run</b>"
-    if race.recorded:
-        place_text = "" if player.playing else _place_text(player)
-        step_html = f" &middot; {place_text}" if place_text else ""
-        return "stopped" if player.is_stopped else f"<b>recorded earlier</b>{step_html}"
-    if race.ended and not player.playing:
-        return _ended_html(player, race)
-    if race.control.phase in ("waiting", "queued", "preparing"):
-        return _activity(race)
-    if player.playing and race.control.turn:
-        return f"running, in turns: number {race.control.turn} in the queue"
-    if player.playing and player.loop and race.ended and player.reader is not None and player.reader.is_finished:
-        return "in a loop"
-    if player.playing and any(not len(run.trace) and run.outcome is None for run in race.runs):
-        return _activity(race) or "running"  # a racer is still choosing its order
-    return "running" if player.playing else "paused"
-
-
-def _ended_html(player: Player, race: Race) -> str:
-    """Return the status of an ended race that does not play."""
-    place_text = _place_text(player)
-    if player.is_replay_paused:
-        return f"paused at {place_text}"  # `place_text` is never "" here: at the last step the replay is over
-    if player.is_stopped:
-        return f"stopped at {place_text}" if place_text else "stopped"
-    is_cut = player.reader is not None and player.reader.cut
-    is_stopped = is_cut or any(run.outcome is not None and run.outcome.code == "stopped" for run in race.runs)
-    return f"iteration {place_text}" if place_text else "stopped" if is_stopped else "ended"
-
-
-def _place_text(player: Player) -> str:
-    """Return "3 of 9", or "" at the last iteration."""
-    reader = player.reader
-    return "" if reader is None or reader.head >= reader.last else f"{reader.head:,} of {reader.last:,}"
-
-
-def _previous_note(player: Player) -> str:
-    """Return a note about the race that is drawn until the next one has a step."""
-    assert player.reader is not None
-    return "<b>recorded earlier</b> &middot; " if player.reader.race.recorded else "earlier race &middot; "
-
-
-def _activity(race: Race) -> str:
-    return safe(race.control.activity) + (" &hellip;" if race.control.activity else "")

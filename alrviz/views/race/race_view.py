@@ -6,12 +6,14 @@ milestones and verdict from `studies`, and the step shown from a `Player`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
 import param
+from param.parameterized import Event
 
 from alrviz import __version__
 from alrviz.fitting.recipe import Recipe
@@ -35,6 +37,7 @@ from alrviz.views.core.transport import PLAYBACK_SPEEDS, Playback, Transport
 from alrviz.views.race import texts
 from alrviz.views.race.fit_player import PlayerButtons
 from alrviz.views.race.player import Player
+from alrviz.views.race.player_status import button_state, status_html
 
 HEIGHT_PX = 424  # of picture and buttons: they fit on a screen of 1280x720
 TICK_MS = 100
@@ -130,7 +133,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         self._axes = choice(self, "axis", list(AXES), "x-axis", margin=(0, 12, 0, 0))
         self._spans = pmui.Select(
             label="Shown", options={words: span for span, (words, _) in SPANS.items()}, value=self.span, size="small",
-            width=144, margin=(0, 12, 0, 0),
+            width=176, margin=(0, 12, 0, 0),
         )  # fmt: skip
         self._spans.link(self, value="span", bidirectional=True)
         self.head = pn.Row(
@@ -293,9 +296,10 @@ class RaceView(PlayerButtons, NotebookViewer):
     def say_status(self, move_slider: bool = False) -> None:
         """Update the buttons and the status; with `move_slider` the slider too, even while playing."""
         player = self.player
-        step_param = {"drawn": self._drawn_step}  # may lag behind: a long race's picture is not fed at every tick
-        self.transport.show(player.buttons | step_param, move_slider=move_slider or not player.playing)
-        say(self.status, f"<span class='quiet'>{player.status_html}</span>")
+        # The picture may lag behind: that of a long race is not fed at every tick.
+        state = replace(button_state(player), drawn=self._drawn_step)
+        self.transport.show(state, move_slider=move_slider or not player.playing)
+        say(self.status, f"<span class='quiet'>{status_html(player)}</span>")
         if player.reader is None:
             is_preparing = player.is_waiting or (player.starts_itself and not player.is_stopped)
             say(self.sentence, verdict_html(_WAITING) if is_preparing else "")
@@ -359,7 +363,7 @@ class MeasureMenu:
             self.select.options = options
             self._view.measure = self._wanted_measure if self._wanted_measure in options.values() else "nll"
 
-    def _remember(self, event: Any) -> None:
+    def _remember(self, event: Event) -> None:
         if not self._falling_back:
             self._wanted_measure = event.new
 

@@ -5,6 +5,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from alrviz.errors import AlrvizError, capitalize
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.pictures import evaluation as pictures
 from alrviz.pictures.picture import Picture
 from alrviz.pictures.still import still_svg
@@ -51,16 +52,23 @@ def reference_sentence(facts: ReportFacts) -> str:
 
 def _comparison(evaluation: Evaluation, other_evaluation: Evaluation) -> str:
     """Return by how much the log losses of two models differ, with a standard error paired by row."""
-    weight = np.ones(len(evaluation.y)) if evaluation.weight is None else evaluation.weight
     model_losses, other_losses = (row_losses(part.log_p, part.y) for part in (evaluation, other_evaluation))
-    differences = (model_losses - other_losses)[weight > 0]
-    weight_shares = weight[weight > 0] / weight.sum()
-    mean = float(weight_shares @ differences)
-    error = float(np.sqrt(weight_shares @ (differences - mean) ** 2 * (weight_shares @ weight_shares)))
+    mean, error = _mean_and_error(model_losses - other_losses, _weight(evaluation))
     figures = f"{loss_text(abs(mean))} &plusmn; {loss_text(error)} nats"
     significance_text = "no more" if abs(mean) <= 2 * error else "more"
     direction = "higher" if mean > 0 else "lower"
     return f"beside it the log loss of this model is {direction} by {figures}, {significance_text} than chance gives."
+
+
+def _weight(evaluation: Evaluation) -> Floats:
+    return np.ones(len(evaluation.y)) if evaluation.weight is None else evaluation.weight
+
+
+def _mean_and_error(values: Floats, weight: Floats) -> tuple[float, float]:
+    """Return the weighted mean of values of rows, and its standard error; rows without weight do not count."""
+    values, shares = values[weight > 0], weight[weight > 0] / weight.sum()
+    mean = float(shares @ values)
+    return mean, float(np.sqrt(shares @ (values - mean) ** 2 * (shares @ shares)))
 
 
 def gain(evaluation: Evaluation) -> float:
@@ -90,12 +98,11 @@ def worse_than_shares_warning(evaluation: Evaluation) -> str:
     The shares are those of the test rows, so that no constant prediction is better.
     """
     summary = evaluation.summary()
-    weight = np.ones(len(evaluation.y)) if evaluation.weight is None else evaluation.weight
-    log_p, y, weight = evaluation.log_p[weight > 0], evaluation.y[weight > 0], weight[weight > 0]
-    weight_shares = weight / weight.sum()
-    differences = row_losses(log_p, y) + np.log(np.bincount(y, weight_shares)[y])
-    variance = weight_shares @ (differences - weight_shares @ differences) ** 2
-    if weight_shares @ differences <= np.sqrt(variance * (weight_shares @ weight_shares)):
+    y, weight = evaluation.y, _weight(evaluation)
+    class_shares = np.bincount(y, weight) / weight.sum()
+    log_shares = np.log(class_shares, where=class_shares > 0, out=np.zeros(len(class_shares)))
+    mean, error = _mean_and_error(row_losses(evaluation.log_p, y) + log_shares[y], weight)
+    if mean <= error:
         return ""
     return (
         f"<b>Its probabilities are worse than the class shares</b>, given to every row: log loss "

@@ -81,8 +81,9 @@ class BiasVarianceView(StudyView):
         super().refresh()
         fade(self.outdated, self._grid)
 
-    def _empty(self) -> None:
-        super()._empty()
+    def show_no_study(self) -> None:
+        """Hide the pictures and the grid."""
+        super().show_no_study()
         self._grid.visible = False
 
     def _draw(self, study: "Study") -> None:

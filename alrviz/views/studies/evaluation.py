@@ -12,6 +12,7 @@ import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 import param
+from param.parameterized import Event
 
 from alrviz import __version__
 from alrviz.errors import AlrvizError, capitalize
@@ -210,7 +211,7 @@ class EvaluationView(NotebookViewer):
         self._cost_classes, n_classes = tuple(classes), len(classes)
         initial_costs = self.costs or [[float(i != k) for k in range(n_classes)] for i in range(n_classes)]
 
-        def set_cost(cell: tuple[int, int], event: Any) -> None:
+        def set_cost(cell: tuple[int, int], event: Event) -> None:
             if event.new is not None and not self._setting:
                 costs = [list(cost_row) for cost_row in self.costs or initial_costs]
                 costs[cell[0]][cell[1]] = float(event.new)
@@ -234,7 +235,7 @@ class EvaluationView(NotebookViewer):
         self.body.visible = False
         say(self.sentence, text)
 
-    def _rule_changed(self, event: Any) -> None:
+    def _rule_changed(self, event: Event) -> None:
         """Called when `rule` changes: set `value` to the initial value of this rule."""
         with self._setting:
             self.value = INITIAL_VALUES[event.new]
@@ -242,13 +243,13 @@ class EvaluationView(NotebookViewer):
                 self._ask_costs(self.evaluation.classes)
         self._update()
 
-    def _slider_moved(self, *events: Any) -> None:  # keys send value and value_throttled together
+    def _slider_moved(self, *events: Event) -> None:  # keys send value and value_throttled together
         dragging_is_slow = self.evaluation is not None and len(self.evaluation.y) > MAX_ROWS_FOR_DRAGGING
         for event in events:
             if not self._setting and event.new is not None and (event.name == "value_throttled") == dragging_is_slow:
                 self.value = float(event.new)
 
-    def _column_chosen(self, event: Any) -> None:
+    def _column_chosen(self, event: Event) -> None:
         if not self._setting and event.new:
             self.by = event.new
 

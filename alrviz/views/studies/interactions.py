@@ -4,7 +4,7 @@ It shows a study of `alrviz.effect_bands` while it computes (the model first, th
 result of `alrviz.interactions` for a fitted model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,11 +13,13 @@ import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 import param
+from bokeh.events import Tap
+from param.parameterized import Event
 
+from alrviz.fitting.recipe import Recipe
 from alrviz.pictures import interactions as pictures
-from alrviz.pictures.level_axis import short
-from alrviz.pictures.picture import Picture
 from alrviz.pictures.still import still_svg
+from alrviz.pictures.tuple_effect import QUANTITIES, tuple_effect
 from alrviz.studies.core.export import caption, study_provenance, to_csv
 from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.effects.row_explanation import RowExplanation
@@ -36,9 +38,6 @@ from alrviz.views.studies.row import RowPart, RowSettings, make_clickable, row_c
 from alrviz.views.studies.study_view import StudyView
 
 HEIGHTS = ("430px", "320px")
-# Quantities that can be shown of a tuple's cells, by label.
-QUANTITIES = {"pure": "pure", "phi": "phi", "w": "w", "rows": "rows", "P(class)": "p", "log theta": "theta"}
-SIGNED = ("pure", "phi", "w")
 LABELS = {"names": "names", "dots": "dots"}
 _PRESS_RUN = Verdict(
     "Press Run: which columns and pairs matter, and how certain is that?",
@@ -104,11 +103,9 @@ class InteractionsView(StudyView, RowSettings):
         self.class_against = pmui.Select(label="Against", options={}, width=150, **small_params)
         widget_params: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (6, 0, 0, 0)}
         self.mutes = pmui.MultiChoice(label="Leave out", options=[], **widget_params)
-        for name, widget in {"subset": self.tuples, "of": self.class_of, "against": self.class_against}.items():
+        widgets = {"subset": self.tuples, "of": self.class_of, "against": self.class_against, "muted": self.mutes}
+        for name, widget in widgets.items():
             widget.param.watch(partial(self._widget_changed, name), "value")
-        self.mutes.param.watch(
-            lambda event: self._widget_changed("muted", event, self._numbers_of(event.new or ())), "value"
-        )
         one_line_params: dict[str, Any] = {"sx": WORDS_IN_ONE_LINE, "margin": 0}
         quantity_choice = choice(self, "quantity", QUANTITIES, "What is shown of the cells", **one_line_params)
         label = "Tuples by their names, or a dot for each of their columns"
@@ -122,10 +119,12 @@ class InteractionsView(StudyView, RowSettings):
             side_by_side_pictures(self.cells, self.curve, lower_height, 320),
             self.mutes, self.muting, self.one_row.body, margin=(0, 0, 6, 0),
         )  # fmt: skip
+        cells_csv = partial(self._csv, lambda effects: effects.effects(effects.names[self._tuple(effects)]))
+        curve_csv = partial(self._csv, lambda effects: effects.keep_best())
         save_buttons = [
             csv_button("alrviz-importance.csv", self.csv_of_summary, "all tuples with their importance"),
-            csv_button("alrviz-effect.csv", self._csv_of_cells, "the cells of this tuple", label="CSV of cells"),
-            csv_button("alrviz-tuples-kept.csv", self._csv_of_curve, "the loss with the best tuples alone",
+            csv_button("alrviz-effect.csv", cells_csv, "the cells of this tuple", label="CSV of cells"),
+            csv_button("alrviz-tuples-kept.csv", curve_csv, "the loss with the best tuples alone",
                        label="CSV of tuples kept"),
             csv_button("alrviz-row.csv", self._contributions_csv, "what each tuple adds to this row",
                        label="CSV of row"),
@@ -136,7 +135,10 @@ class InteractionsView(StudyView, RowSettings):
             "importance": self.ranked, "matrix": self.matrix, "effect": self.cells, "tuples kept": self.curve,
             **self.one_row.figures,
         }  # fmt: skip
-        self._numbers = Numbers([*save_buttons, *picture_buttons(self._pictures, self.origin)], self._numbers_html)
+        self._numbers = Numbers(
+            [*save_buttons, *picture_buttons(self._pictures, self.origin)],
+            lambda: numbers_html(self.table, self.effects),
+        )
         self.layout = ViewLayout(self.sentence, self.bar.panel, self.body, self._numbers)
         watched_params = ["subset", "quantity", "muted", "labels", *_ROW_PARAMS]
         self.param.watch(lambda *events: self._update({event.name for event in events}), watched_params)
@@ -159,9 +161,10 @@ class InteractionsView(StudyView, RowSettings):
             self.given_effects = None
         super().press_run()
 
-    def _empty(self) -> None:
+    def show_no_study(self) -> None:
+        """Show the given effects; hide the pictures if there are none."""
         if self.given_effects is None:
-            super()._empty()
+            super().show_no_study()
             self._shown_effects = self.losses = self.one_row.explanation = None
             self.table = pd.DataFrame()
         else:
@@ -211,15 +214,15 @@ class InteractionsView(StudyView, RowSettings):
 
     def csv_of_summary(self) -> str:
         """Return all tuples with their importance as a CSV."""
-        return "" if self.effects is None else self._csv(self.table.reset_index())
+        return self._csv(lambda _: self.table.reset_index())
 
-    def _csv(self, frame: pd.DataFrame) -> str:
+    def _csv(self, table_of: Callable[[Interactions], pd.DataFrame]) -> str:
+        return "" if self.effects is None else to_csv(table_of(self.effects), *self._source())
+
+    def _source(self) -> tuple[dict[str, Any], Sequence[Recipe]]:
+        """Return provenance and recipes for saved numbers."""
         study = self.study
-        return to_csv(
-            frame,
-            self._provenance if study is None else study_provenance(study),
-            () if study is None else study.recipes,
-        )
+        return (self._provenance, ()) if study is None else (study_provenance(study), study.recipes)
 
     def origin(self, subject: str) -> Origin:
         """Return title and provenance of a saved picture of `subject`."""
@@ -236,17 +239,19 @@ class InteractionsView(StudyView, RowSettings):
             self.mutes.options = list(self.table.index[:MAX_MENU_ITEMS])
         self.one_row.fill_menus(effects)
 
-    def _widget_changed(self, name: str, event: Any, value: Any = None) -> None:
-        value = event.new if value is None else value
+    def _widget_changed(self, name: str, event: Event) -> None:
+        value, effects = event.new, self.effects
+        if name == "muted":  # by number, as in links
+            value = [] if effects is None else [effects.names.index(tuple_name) for tuple_name in value or ()]
         if not self._setting and value is not None:
             self.param.update(**{name: value})
 
-    def _choose_bar(self, event: Any) -> None:
+    def _choose_bar(self, event: Tap) -> None:
         bar_number = min(len(self.table), pictures.MAX_BARS) - 1 - int(np.floor(event.y))
         if self.effects is not None and 0 <= bar_number < min(len(self.table), pictures.MAX_BARS):
             self.subset = self.effects.number_of(self.table.index[bar_number])
 
-    def _choose_cell(self, event: Any) -> None:
+    def _choose_cell(self, event: Tap) -> None:
         """Show the pair of columns whose cell of the matrix was clicked."""
         effects, picture = self.effects, self.matrix.picture
         if effects is None or picture is None:
@@ -271,9 +276,6 @@ class InteractionsView(StudyView, RowSettings):
         ]
         return [name for name in dict.fromkeys(names) if name in effects.names]
 
-    def _numbers_of(self, names: Any) -> list[int]:
-        return [] if self.effects is None else [self.effects.names.index(name) for name in names]
-
     def _update(self, changed_params: set[str]) -> None:
         """Update the pictures that depend on changed parameters."""
         effects = self.effects
@@ -282,27 +284,30 @@ class InteractionsView(StudyView, RowSettings):
         row, (of, against) = min(self.row, effects.encoded.n_rows - 1), self.classes(effects)
         muted, tuple_index = self._mutes(effects), self._tuple(effects)
         study = self.study or effects
+
+        def has_changed(*names: str) -> bool:
+            return not changed_params.isdisjoint(("study", *names))
+
         with pn.io.hold(), self._setting:
             change(self.tuples, value=tuple_index if tuple_index in self.tuples.options.values() else None)
             for widget, widget_value in ((self.class_of, of), (self.class_against, against), (self.mutes, muted)):
                 change(widget, value=widget_value)
-            redraws_all = changed_params & {"study"}
-            if redraws_all or changed_params & {"subset", "muted", "labels"}:
+            if has_changed("subset", "muted", "labels"):
                 members = {name: effects.members(name) for name in self.table.index[: pictures.MAX_BARS]}
                 picture = pictures.ranked(
                     self.table, muted, effects.names[tuple_index], members=members if self.labels == "dots" else None,
                     rows_name=effects.loss_rows, dark=self.dark,
                 )  # fmt: skip
                 self.ranked.show(picture, subject=study)
-            if redraws_all:
+            if has_changed():
                 by_number = self.table.reindex(effects.names)
                 picture = pictures.matrix(by_number, effects.columns, effects.pure.space.members, dark=self.dark)
                 self.matrix.show(picture, subject=study)
-            if redraws_all or changed_params & {"subset", "quantity", "of", "against", "row"}:
-                self.cells.show(self._cells(effects, tuple_index, of, against, row), subject=(study, tuple_index))
-            if redraws_all or "muted" in changed_params:
+            if has_changed("subset", "quantity", "of", "against", "row"):
+                self._draw_cells(effects, tuple_index, of, against, row)
+            if has_changed("muted"):
                 self._mute(effects, muted)
-            if redraws_all or changed_params & {"subset", *_ROW_PARAMS}:
+            if has_changed("subset", *_ROW_PARAMS):
                 self.one_row.show(effects, int(effects.pure.space.members[tuple_index][0]))
             self._numbers.refresh()
 
@@ -322,61 +327,21 @@ class InteractionsView(StudyView, RowSettings):
         picture = pictures.tuple_count_curve(effects.keep_best(), loss_now, effects.loss_rows, dark=self.dark)
         self.curve.show(picture, subject=self.study or effects)
 
-    def _cells(self, effects: Interactions, t: int, of: int, against: int, row: int) -> Picture:
-        """Return the picture of the cells of tuple t: log-odds of class `of` against the class `against`.
-
-        Three columns give a panel for each level of the third; further columns are fixed at the row's levels.
-        """
-        pure, quantity = effects.pure, self.quantity
-        members, cells = pure.space.members[t], pure.cells_of(t)
-        words = ({name: text for text, name in QUANTITIES.items()} | {"pure": "pure effect"})[quantity]
-        labels = [short(str(label)) for label in effects.classes.tolist()]
-        value = effects.quantity(t, quantity, of, against)
-        title = f"{words}: {labels[of]} against {labels[against]}" if quantity in SIGNED else f"{words}"
-        title = f"{words} of {labels[of]}" if quantity in ("p", "theta", "w") else title
-        codes, rows = pure.space.codes_of(pure.index.seen_cells[cells]), pure.rows[cells]
-        names = [effects.labels(j)[: 1 + int(codes[:, k].max(initial=0))] for k, j in enumerate(members)]
-        if len(members) == 1:
-            lower = upper = value
-            if quantity == "pure" and self.study is not None:
-                bands = self.study.effects(
-                    effects.names[t], label=effects.classes[of], other_label=effects.classes[against]
-                )
-                lower, upper = bands["low"].to_numpy(), bands["high"].to_numpy()
-            order = np.argsort(codes[:, 0], kind="stable")
-            tips = [f"{rows[k]:,.0f} rows" for k in order]
-            level_names = [names[0][codes[k, 0]] for k in order]
-            opacities = pictures.opacity(rows[order])
-            bars = pictures.signed_bars(level_names, value[order], lower[order], upper[order], tips, opacities)
-            return pictures.bar_picture(bars, title, dark=self.dark, percent=quantity == "p")
-        if len(members) > 2 and len(names[2]) > pictures.MAX_PANELS:
-            title = f"{title}; {pictures.MAX_PANELS} of {len(names[2])} levels of {effects.columns[members[2]]}"
-        if len(members) > 3:
-            fixed_text = ", ".join(f"{effects.columns[j]} = {effects.level(j, row)}" for j in members[3:])
-            title = f"{title}; {fixed_text}, as in row {row}"
-        at_row = (codes[:, 3 : len(members)] == effects.encoded.codes[members[3:], row]).all(axis=1)
-        columns = [effects.columns[j] for j in members[:3]]
-        return pictures.cell_map(
-            codes[at_row], value[at_row], rows[at_row], names, columns, words, about=title, signed=quantity in SIGNED,
-            dark=self.dark,
-        )  # fmt: skip
+    def _draw_cells(self, effects: Interactions, tuple_index: int, of: int, against: int, row: int) -> None:
+        """Show the cells of a tuple: log-odds of class `of` against the class `against`."""
+        has_bands = self.quantity == "pure" and self.study is not None and effects.pure.sizes[tuple_index] == 1
+        label, other_label = effects.classes[of], effects.classes[against]
+        name = effects.names[tuple_index]
+        bands = self.study.effects(name, label=label, other_label=other_label) if has_bands else None
+        picture = tuple_effect(effects, tuple_index, self.quantity, of, against, row, bands, dark=self.dark)
+        self.cells.show(picture, subject=(self.study or effects, tuple_index))
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
-    def _csv_of_cells(self) -> str:
-        effects = self.effects
-        return "" if effects is None else self._csv(effects.effects(effects.names[self._tuple(effects)]))
-
-    def _csv_of_curve(self) -> str:
-        return "" if self.effects is None else self._csv(self.effects.keep_best())
-
     def _contributions_csv(self) -> str:
-        explanation, study = self.explanation, self.study
-        provenance = self._provenance if study is None else study_provenance(study)
-        return "" if explanation is None else row_csv(
-            explanation, {**provenance, "row": self.row, "changes": self.changes},
-            () if study is None else study.recipes,
-        )  # fmt: skip
+        provenance, recipes = self._source()
+        row = {"row": self.row, "changes": self.changes}
+        return "" if self.explanation is None else row_csv(self.explanation, provenance | row, recipes)
 
     def page(self) -> bytes:
         """Return everything shown as a self-contained HTML page with SVG pictures."""
@@ -387,23 +352,27 @@ class InteractionsView(StudyView, RowSettings):
             for name, figure in self._pictures.items()
             if figure.picture is not None
         )
-        texts_html = f"<p>{self.muting.object}</p><p>{self.one_row.text.object}</p>{self._numbers_html()}"
+        texts_html = (
+            f"<p>{self.muting.object}</p><p>{self.one_row.text.object}</p>{numbers_html(self.table, self.effects)}"
+        )
         body = f"{self.sentence.object}<div class='pictures'>{pictures_html}</div>{texts_html}"
         return page_html(safe(title, 200), f"{body}<p class='quiet'>{safe(source, 900)}</p>").encode("utf-8", "replace")
 
-    def _numbers_html(self) -> str:
-        rows_text = "" if self.effects is None else f"{self.effects.loss_rows} "
-        column_titles = ["tuple", "nats", "90 % band", "share", "structural", f"{rows_text}loss without", "cells"]
-        table_rows = [
-            (
-                safe(name, 80), number(row.nats), _band_text(row), f"{row.share:.1%}",
-                f"{row.structural:.1%}", f"{row.loss:+.4f} ± {row.loss_error:.4f}", f"{int(row.cells):,}",
-            )
-            for name, row in self.table.head(TABLE_ROWS).iterrows()
-        ]  # fmt: skip
-        n_hidden = len(self.table) - TABLE_ROWS
-        foot_html = f"<tr><td colspan='7'>{n_hidden:,} more in the CSV</td></tr>" if n_hidden > 0 else ""
-        return html_table(column_titles, table_rows, foot=foot_html)
+
+def numbers_html(table: pd.DataFrame, effects: Interactions | None) -> str:
+    """Return the table of the most important tuples."""
+    rows_text = "" if effects is None else f"{effects.loss_rows} "
+    column_titles = ["tuple", "nats", "90 % band", "share", "structural", f"{rows_text}loss without", "cells"]
+    table_rows = [
+        (
+            safe(name, 80), number(row.nats), _band_text(row), f"{row.share:.1%}",
+            f"{row.structural:.1%}", f"{row.loss:+.4f} ± {row.loss_error:.4f}", f"{int(row.cells):,}",
+        )
+        for name, row in table.head(TABLE_ROWS).iterrows()
+    ]  # fmt: skip
+    n_hidden = len(table) - TABLE_ROWS
+    foot_html = f"<tr><td colspan='7'>{n_hidden:,} more in the CSV</td></tr>" if n_hidden > 0 else ""
+    return html_table(column_titles, table_rows, foot=foot_html)
 
 
 def _band_text(importance: "pd.Series[Any]") -> str:

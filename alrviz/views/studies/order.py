@@ -8,9 +8,11 @@ from typing import Any
 import pandas as pd
 import panel as pn
 
+from alrviz.errors import join_words
 from alrviz.pictures import orders as pictures
 from alrviz.pictures.evaluation import reliability
 from alrviz.pictures.palette import family_shades
+from alrviz.studies.core.names import tuples_text
 from alrviz.studies.protocols.choose_order import OrderStudy, OrderVerdict, automatic_summary
 from alrviz.studies.statistics.verdict import Verdict
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
@@ -68,7 +70,8 @@ class OrderStudyView(StudyView):
         """Columns on the axes of the picture of losses."""
         return NumberAxes(self.pictures["losses"], "order", ("log_loss",))
 
-    def _empty(self) -> None:  # the body stays visible for a page's costs in `aside`
+    def show_no_study(self) -> None:
+        """Say that there is no study; the body stays visible for a page's costs in `aside`."""
         self.verdict = None
         self.tell_none()
 
@@ -105,13 +108,12 @@ def page_verdict(study: OrderStudy, verdict: OrderVerdict, lines: pd.DataFrame) 
     """Return the verdict, or before the run what Run will compute; lines: the study's summary."""
     if study.phase != "waiting":
         return folds_verdict(study, verdict, lines)
-    orders = [order for order in orders_of(study) if order]
-    orders_text = f"order {orders[0]}" if len(orders) == 1 else f"orders {orders[0]} to {orders[-1]}"
-    orders_text += " and Auto" if study.includes_automatic else ""
+    names = [tuples_text(order) for order in orders_of(study) if order]
+    models_text = join_words([*names, *(["Auto (chosen for you)"] if study.includes_automatic else [])])
     n_folds = len({task.split for task in study.tasks})
     shares_text = " Class shares (n = 0), which use no column, are compared too." if 0 in orders_of(study) else ""
     return Verdict(
-        f"Press Run: {orders_text}, on the same {n_folds} test folds.",
+        f"Press Run: {models_text} on the same {n_folds} folds.",
         f"Folds of {study.dataset.n_rows:,} rows; the lowest test log loss is best.{shares_text}",
     )
 

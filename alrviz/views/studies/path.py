@@ -14,6 +14,7 @@ import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 import param
+from param.parameterized import Event
 
 from alrviz.errors import plural
 from alrviz.fitting.families.shared_params import center_name
@@ -143,8 +144,9 @@ class PathView(StudyView):
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
-    def _empty(self) -> None:
-        super()._empty()
+    def show_no_study(self) -> None:
+        """Hide the pictures and forget the paths."""
+        super().show_no_study()
         self.readings = []
         self.follower.forget()
 
@@ -304,7 +306,7 @@ def lines_of_study(study: "Study") -> tuple[list[Named], list[Named]]:
         is_searched = recipe.solver != "none"
         model_text = f"{recipe.family}, no penalty" if is_searched else generative_name(recipe)
         order_text = f" n={recipe.params['order']}" if len(orders) > 1 else ""
-        short_text = f"{recipe.family}, no penalty{order_text}" if is_searched else ""
+        short_text = f"{recipe.family} alpha 0{order_text}" if is_searched else ""
         references.append(Named(model_text + order_text, recipe.label, recipe_index, short_text))
     return paths, references
 
@@ -346,7 +348,7 @@ class AlphaSlider:
         """Show an alpha in the label."""
         change(self.panel, label=f"alpha = {alpha_text(alpha)}")
 
-    def _slider_moved(self, event: Any) -> None:
+    def _slider_moved(self, event: Event) -> None:
         if not self._placing and event.new is not None:
             self._on_move(float(event.new))
 

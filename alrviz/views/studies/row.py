@@ -13,6 +13,7 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 from bokeh.events import Tap
+from param.parameterized import Event
 
 from alrviz.pictures import interactions as pictures
 from alrviz.pictures.level_axis import short
@@ -86,8 +87,8 @@ class RowPart:
         self.sum = LiveFigure("alrviz-row")
         self.levels = LiveFigure("alrviz-what-if", on_new_figure=lambda plot: make_clickable(plot, self._bar_tapped))
         self.figures = {"row": self.sum, "what if": self.levels}
-        self.rows.param.watch(partial(self._widget_changed, "row"), "value")
-        self.column_menu.param.watch(partial(self._widget_changed, "column"), "value")
+        self.rows.param.watch(partial(self.change_setting, "row"), "value")
+        self.column_menu.param.watch(partial(self.change_setting, "column"), "value")
         self.level.param.watch(lambda event: self._change_level(event.new), "value")
         self.worst.on_click(lambda _: self._show_worst())
         self.undo.on_click(lambda _: host.param.update(changes={}))
@@ -95,7 +96,8 @@ class RowPart:
         controls_box = pn.FlexBox(*controls, align_items="center", gap="10px 0", margin=(10, 0, 4, 0))
         self.body = stack(controls_box, self.text, side_by_side_pictures(self.sum, self.levels, height, 320))
 
-    def _widget_changed(self, name: str, event: Any) -> None:
+    def change_setting(self, name: str, event: Event) -> None:
+        """Set the host's setting `name` to the value of a widget's event, unless code fills the widgets."""
         if not self.setting and event.new is not None:
             # another row starts without changes
             self.host.param.update(**{name: event.new}, **({"changes": {}} if name == "row" else {}))
@@ -109,7 +111,7 @@ class RowPart:
         level_of_row = effects.level(j, host.row)
         host.changes = other_changes if level == level_of_row else {**other_changes, effects.columns[j]: level}
 
-    def _bar_tapped(self, event: Any) -> None:
+    def _bar_tapped(self, event: Tap) -> None:
         """Change the row's level to that of the bar that was clicked."""
         names = self.level.options
         level_position = (
@@ -192,7 +194,7 @@ class RowView(NotebookViewer, RowSettings):
 
     >>> import alrviz
     >>> data = alrviz.load_demo("xor")
-    >>> found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    >>> found = alrviz.interactions(alrviz.LRClassifier(order=2, alpha=0.3).fit(data.X, data.y), data)
     >>> view = alrviz.RowView(found, row=3, changes={"bit_1": "1"})
     >>> round(view.explanation.log_odds, 2) == round(found.row(3, label="1", changes={"bit_1": "1"}).log_odds, 2)
     True
@@ -209,7 +211,7 @@ class RowView(NotebookViewer, RowSettings):
         options = {str(label): k for k, label in enumerate(effects.classes.tolist()[:MAX_MENU_ITEMS])}
         self._pair = [pmui.Select(label=menu_text, options=options, **small) for menu_text in ("Class", "Against")]
         for name, menu in zip(("of", "against"), self._pair, strict=True):
-            menu.param.watch(partial(self.part._widget_changed, name), "value")
+            menu.param.watch(partial(self.part.change_setting, name), "value")
         csv_save_button = csv_button("alrviz-row.csv", self.csv, "what each tuple adds to this row")
         buttons = [csv_save_button, *picture_buttons(self.part.figures, self._origin)]
         self._numbers = Numbers(buttons, lambda: row_html(self.explanation))

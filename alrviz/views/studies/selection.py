@@ -16,6 +16,8 @@ import panel_material_ui as pmui
 import param
 from bokeh.events import Pan, Tap
 from bokeh.models import BoxZoomTool, PanTool
+from numpy.typing import NDArray
+from param.parameterized import Event
 
 from alrviz import __version__
 from alrviz.errors import join_words, plural
@@ -140,10 +142,11 @@ class SelectionView(StudyView):
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
-    def _empty(self) -> None:
+    def show_no_study(self) -> None:
+        """Hide the pictures and cancel the search, unless the rows of a stream are searched."""
         if self.over_rows:
             return
-        super()._empty()
+        super().show_no_study()
         self._study_part.visible = False
         self.verdict = self._key = self._live = self.search = None
         self._task.cancel()
@@ -271,7 +274,7 @@ class SelectionView(StudyView):
         assert self.search is not None
         return self.search
 
-    def _slider_moved(self, event: Any) -> None:
+    def _slider_moved(self, event: Event) -> None:
         if not self._placing and event.new is not None:
             self.keep = int(event.new)
 
@@ -354,16 +357,7 @@ class SelectionView(StudyView):
         has_study = not self.over_rows and self.lines is not None and len(self.lines)
         tables_html = [numbers_html(self.lines)] if has_study else []
         if self.search is not None and self.search.levels:
-            frame = tuples_frame(self.search)
-            highest_tuples = frame[frame["columns"] == self.search.order].head(TABLE_ROWS)
-            column_titles = ["rank", tuples_text(self.search.order), "score", "predicted gain", "kept"]
-            rows = [
-                [f"{rank:,}", safe(row["tuple"]), number(row["score"]),
-                 "&ndash;" if pd.isna(row["gain"]) else number(row["gain"]), "yes" if row["kept"] else ""]
-                for rank, row in enumerate(highest_tuples.to_dict("records"), 1)
-            ]  # fmt: skip
-            note = f"<p class='quiet'>The {TABLE_ROWS} of the highest scores; the CSV has all.</p>"
-            tables_html.append(html_table(column_titles, rows) + (note if len(highest_tuples) == TABLE_ROWS else ""))
+            tables_html.append(tuples_html(self.search))
         return "".join(tables_html)
 
 
@@ -385,6 +379,20 @@ def tuples_frame(search: Search) -> pd.DataFrame:
     return pd.concat(level_frames, ignore_index=True) if level_frames else pd.DataFrame()
 
 
+def tuples_html(search: Search) -> str:
+    """Return the table of the tuples of the final order with the highest scores."""
+    frame = tuples_frame(search)
+    highest_tuples = frame[frame["columns"] == search.order].head(TABLE_ROWS)
+    column_titles = ["rank", tuples_text(search.order), "score", "predicted gain", "kept"]
+    rows = [
+        [f"{rank:,}", safe(row["tuple"]), number(row["score"]),
+         "&ndash;" if pd.isna(row["gain"]) else number(row["gain"]), "yes" if row["kept"] else ""]
+        for rank, row in enumerate(highest_tuples.to_dict("records"), 1)
+    ]  # fmt: skip
+    note = f"<p class='quiet'>The {TABLE_ROWS} of the highest scores; the CSV has all.</p>"
+    return html_table(column_titles, rows) + (note if len(highest_tuples) == TABLE_ROWS else "")
+
+
 def _levels_of(recipe: "Recipe") -> int:
     """Return the number of levels of a recipe's selection."""
     return int(recipe.params["order"]) if "grow" in recipe.params else 1
@@ -399,46 +407,55 @@ def _search_of(stream: "Stream", recipe: "Recipe", levels: tuple[Level, ...]) ->
 
 def search_verdict(search: Search) -> Verdict:
     """Return how many tuples a search keeps, and whether it misses one that tells more than its columns apart."""
-    noun, n_all = tuples_text(search.order), search.total(search.order)
     if not search.is_complete:
-        n_done = search.levels[-1].tuples.shape[1] if search.levels else search.order - 1
-        n_columns = (
-            min(search.order, n_done + 1) if search.current_level is None else search.current_level.tuples.shape[1]
-        )
-        activity_text = "Scoring" if search.current_level is not None else "Looking at"
-        return Verdict(f"{activity_text} {search.total(n_columns):,} {tuples_text(n_columns)} …")
-    last_level = search.levels[-1]
+        return _progress_verdict(search)
+    noun, n_all, last_level = tuples_text(search.order), search.total(search.order), search.levels[-1]
     n_kept, n_scored = len(last_level.kept_indices), len(last_level.tuples)
-    scored_text = noun if n_scored == n_all else f"scored {noun}"
-    kept_text = f"{n_kept:,} of {n_scored:,} {scored_text} {'is' if n_kept == 1 else 'are'} kept"
+    kept_nouns = [noun] if n_scored == n_all else [f"scored {noun}", noun]  # the second for a headline without room
+    kept_texts = [f"{n_kept:,} of {n_scored:,} {text} {'is' if n_kept == 1 else 'are'} kept" for text in kept_nouns]
     detail = "Full dots are kept, rings discarded"
     detail += "." if n_scored == n_all else f", crosses not scored ({n_all - n_scored:,} of {n_all:,})."
     if search.is_significant is None or search.gains is None:
-        return Verdict(f"{kept_text}.", detail)
-    verb_one, verb_many, meaning = _INFORMATIVE[min(search.order, 3)]
-    informative, kept_numbers = (
-        np.flatnonzero(search.is_significant),
-        search.numbers(last_level.tuples[last_level.kept_indices]),
-    )
-    n_informative = len(informative)
-    missed_numbers = np.setdiff1d(informative, kept_numbers)
-    if not n_informative:
-        return Verdict(f"{kept_text}; none {verb_one}.", f"{meaning} {detail}".strip())
-    if not len(missed_numbers) and n_informative == 1:
-        name = search.name(search.all_tuples()[informative[0]])
-        short_text = f"{kept_text}, with the only one that {verb_one}."
-        headline = first_headline(f"{kept_text}; only {name} {verb_one}.", short_text)
-    elif not len(missed_numbers):
-        headline = f"{kept_text}, with all {n_informative:,} that {verb_many}."
-    else:
-        best_missed_number = missed_numbers[np.argmax(search.gains[missed_numbers])]
-        was_scored = best_missed_number in search.numbers(last_level.tuples)
+        return Verdict(f"{kept_texts[0]}.", detail)
+    informative = np.flatnonzero(search.is_significant)
+    missed = np.setdiff1d(informative, search.numbers(last_level.tuples[last_level.kept_indices]))
+    if len(missed):
+        best_missed = missed[np.argmax(search.gains[missed])]
+        was_scored = best_missed in search.numbers(last_level.tuples)
         reason = "was discarded" if was_scored else "was never scored, since none of its parts was kept"
-        detail = f"{search.name(search.all_tuples()[best_missed_number])} {reason}. {detail}"
-        lost_verb = "is" if len(missed_numbers) == 1 else "are"
-        lost_text = f"{len(missed_numbers):,} of {n_informative:,} that {verb_many} {lost_verb} lost"
-        headline = f"{kept_text}; {f'the only one that {verb_one} is lost' if n_informative == 1 else lost_text}."
-    return Verdict(headline, f"{meaning} {detail}".strip())
+        detail = f"{search.name(search.all_tuples()[best_missed])} {reason}. {detail}"
+    meaning = _INFORMATIVE[min(search.order, 3)][2]
+    endings = _informative_endings(search, informative, len(missed))
+    headline = first_headline(*(f"{kept_text}{ending}." for ending in endings for kept_text in kept_texts))
+    return Verdict(headline, f"{meaning} {detail}")
+
+
+def _progress_verdict(search: Search) -> Verdict:
+    """Return what a search does, which is not complete."""
+    level = search.current_level
+    if level is not None:
+        n_columns = level.tuples.shape[1]
+    else:
+        n_columns = min(search.order, 1 + (search.levels[-1].tuples.shape[1] if search.levels else search.order - 1))
+    activity_text = "Looking at" if level is None else "Scoring"
+    return Verdict(f"{activity_text} {search.total(n_columns):,} {tuples_text(n_columns)} …")
+
+
+def _informative_endings(search: Search, informative: NDArray[np.intp], n_missed: int) -> list[str]:
+    """Return endings of the headline, on how many of the informative tuples (their numbers) are kept or missed."""
+    verb_one, verb_many, _ = _INFORMATIVE[min(search.order, 3)]
+    n_informative = len(informative)
+    if not n_informative:
+        return [f"; none {verb_one}"]
+    if n_missed and n_informative == 1:
+        return [f"; the only one that {verb_one} is lost"]
+    if n_missed:
+        lost_verb = "is" if n_missed == 1 else "are"
+        return [f"; {n_missed:,} of {n_informative:,} that {verb_many} {lost_verb} lost"]
+    if n_informative > 1:
+        return [f", with all {n_informative:,} that {verb_many}"]
+    name = search.name(search.all_tuples()[informative[0]])
+    return [f"; only {name} {verb_one}", f", with the only one that {verb_one}"]
 
 
 # What an informative tuple of 1, 2 or more columns does: "it ...", "they ...", and what that means.

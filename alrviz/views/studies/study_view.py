@@ -199,7 +199,7 @@ class StudyView(NotebookViewer):
         """
         raise NotImplementedError
 
-    def _empty(self) -> None:
+    def show_no_study(self) -> None:
         """Show the state without a study."""
         self.body.visible = False
         self.tell_none()
@@ -320,7 +320,7 @@ class StudyView(NotebookViewer):
                 self.drawn_state = state
                 self.lines = None if study is None else study.summary()
                 if study is None:
-                    self._empty()
+                    self.show_no_study()
                 else:
                     self.body.visible = True
                     self._draw(study)

@@ -50,7 +50,7 @@ class Pictures:
         run_from: Callable[[], str],
     ):
         common_params: dict[str, Any] = {"wake": wake, "height": MAP_HEIGHT, "width": 350, "controls": False}
-        self.map = DecisionMapView(title="dlr", numbers="Numbers of the map of dlr", **map_events, **common_params)
+        self.map = DecisionMapView(title="DLR", numbers="Numbers of the map of DLR", **map_events, **common_params)
         self.peer_map = DecisionMapView(title="beside", numbers="Numbers of the map beside", **common_params)
         self.ratios = DensityRatioView(
             on_bandwidth=drag,

@@ -181,9 +181,10 @@ class FamilyTab(MapTab):
         names = dataset.table.names
         return tuple(names.index(name) for name in (self.map.across, self.map.up) if name in names)
 
-    def _set_recipe(self, recipe: Recipe) -> None:
+    def set_recipe(self, recipe: Recipe) -> None:
+        """Show the fit of this recipe from now on, instead of a peer."""
         self.name = ""
-        super()._set_recipe(recipe)
+        super().set_recipe(recipe)
 
     # ---- models ------------------------------------------------------------------------------------------------------
 

@@ -239,8 +239,8 @@ class MapTab(Tab):
     def settings(self) -> RecipeSettings:
         """The settings of the model in the drawer; built on first use."""
         return RecipeSettings(
-            lambda _, recipe: self._set_recipe(recipe), lambda _: None,
-            lambda changes: self._set_recipe(self.recipe.replace(**changes)),
+            lambda _, recipe: self.set_recipe(recipe), lambda _: None,
+            lambda changes: self.set_recipe(self.recipe.replace(**changes)),
             choosable=Choosable(self._families, is_single=True),
         )  # fmt: skip
 
@@ -251,7 +251,8 @@ class MapTab(Tab):
         self._place(self.settings.panel)
         self.session.open_drawer(True)
 
-    def _set_recipe(self, recipe: Recipe) -> None:
+    def set_recipe(self, recipe: Recipe) -> None:
+        """Fit this recipe from now on."""
         self.recipe = recipe
         self.set_model()
         self.show_settings()

@@ -32,6 +32,7 @@ from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.core.names import short_names
+from alrviz.studies.core.study import Study
 from alrviz.studies.protocols.compare import COMPARED, compare
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.studies.compare import CompareView
@@ -60,6 +61,11 @@ class PlannedComparison(PlannedStudy):
     def estimates_by_table(self) -> list[Sequence[RecipeEstimate]]:
         """The estimates, a list per table."""
         return split_by_table(self.fits, len(self.names))
+
+    def inform(self, study: Study) -> None:
+        """Tell a study of these recipes how long their fits are expected to take on each table."""
+        for table, fits in zip(self.tables, self.estimates_by_table, strict=True):
+            study.expect([fit.cost.seconds for fit in fits if fit.recipe in self.recipes], table.dataset.hash)
 
     @property
     def refusals(self) -> list[str]:

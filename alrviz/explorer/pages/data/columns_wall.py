@@ -19,7 +19,7 @@ from alrviz.explorer.shell import asset
 from alrviz.explorer.shell.theme import PANE_CSS, button, html
 from alrviz.pictures.columns import OTHER_COLOUR, class_colours
 from alrviz.stop import StopToken
-from alrviz.views.core.style import safe
+from alrviz.views.core.style import printable, safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -128,7 +128,7 @@ class LinkedHistograms:
     def keep_rows(self) -> None:
         """Keep the selected rows only."""
         if self._selection is not None:
-            self._session.table.keep_rows(self._selection.filters)
+            self._session.table.changes.keep_rows(self._selection.filters)
 
     def _position(self, name: str) -> int:
         assert self._linked is not None
@@ -214,17 +214,12 @@ def _card_fields(linked: LinkedColumns, position: int) -> dict[str, Any]:
     facts += [f"{column.levels:,} values", *([f"{column.missing:,} missing"] if column.missing else [])]
     return {
         "position": position,
-        "name": _plain_text(column.name, 60),
+        "name": printable(column.name, 60),
         "role": FEATURE if column.kind in FEATURE_KINDS else column.kind,
         "offer": OFFERED_ROLES.get(column.code, "") if column.guessed else "",
         "facts": ", ".join(facts),
-        "why": _plain_text(column.why, 200),
-        "labels": [_plain_text(label, 40) for label in bars.labels],
+        "why": printable(column.why, 200),
+        "labels": [printable(label, 40) for label in bars.labels],
         "ordered": bars.ordered,
         "counts": linked.counts(position).tolist(),
     }
-
-
-def _plain_text(text: object, max_chars: int) -> str:
-    printable = "".join(ch if ch.isprintable() else " " for ch in str(text))
-    return printable if len(printable) <= max_chars else printable[: max_chars - 1] + "…"

@@ -95,7 +95,7 @@ class TargetCard:
 
     def _use_column(self, kind: str) -> None:
         if self.session.table.pending is not None:
-            self.session.table.set_kinds({self.target.value: kind})
+            self.session.table.changes.set_kinds({self.target.value: kind})
 
     def _offer_quartiles(self, name: str | None) -> None:
         """Offer to cut a numeric column into quartiles, and warn of its missing values."""

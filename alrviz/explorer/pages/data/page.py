@@ -207,7 +207,7 @@ class DataPage(Page):
     def ask_kind(self, name: str, kind: str) -> None:
         """Change a column's kind; the new table arrives with the pump."""
         self._requested_target = name if kind == "target" else ""
-        self.session.table.set_kinds({name: kind})
+        self.session.table.changes.set_kinds({name: kind})
 
     def set_role(self, name: str, role: str) -> None:
         """Set a column's role; the kind of a feature is guessed."""

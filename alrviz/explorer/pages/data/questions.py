@@ -86,7 +86,7 @@ class Questions:
         """Return the card with both readings of a file, and a button for each."""
         session, question = self._session.table, doubt.question
         button_look = {"variant": "outlined", **_BUTTON_LOOK}  # both alike: neither answer is the likelier one
-        keep = button("Keep this reading", lambda: session.confirm_reading(question), **button_look)
+        keep = button("Keep this reading", lambda: session.changes.confirm_reading(question), **button_look)
         options = table.given_options.with_change(doubt.change)
         reread = button("Read it this way", lambda: session.reread(options, f"{question} Yes"), **button_look)
         self._panes, self._change = (html(), html()), reread
@@ -181,7 +181,8 @@ class Questions:
             margin=(2, 0),
         )
         label = "Undo" if is_last else "Undo from here on"
-        row.append(button(label, lambda: table.undo(change), variant="outlined", size="small", margin=(0, 0, 0, 12)))
+        undo = partial(table.changes.undo, change)
+        row.append(button(label, undo, variant="outlined", size="small", margin=(0, 0, 0, 12)))
         return row
 
 

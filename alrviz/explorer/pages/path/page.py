@@ -43,6 +43,11 @@ class PathGrid:
     centers: str
     order: int
 
+    @property
+    def has_center_one(self) -> bool:
+        """Whether all families can shrink toward 1."""
+        return all(1 in choices(family, "center") for family in FAMILY_SETS[self.families])
+
     def recipes(self, template: Recipe) -> tuple[Recipe, ...]:
         """Return the recipes of all valid pairs of family and center; other settings are the template's."""
         pairs = [(family, center) for family in FAMILY_SETS[self.families] for center in CENTERS[self.centers]]
@@ -68,7 +73,7 @@ def _grid_menu(name: str, label: str, width: int, options: Any, **params: Any) -
 
     def choose(spec: "PathSpec", value: Any) -> "PathSpec":
         grid = replace(spec.grid or PathGrid("alr", "anje", spec.order), **({name: value} if value else {}))
-        if grid.centers == "1" and grid.families != "alr":  # lr has no center 1
+        if grid.centers == "1" and not grid.has_center_one:
             grid = replace(grid, centers="anje")
         return replace(spec, recipes=grid.recipes(spec.recipe))
 
@@ -83,7 +88,7 @@ def _families(spec: "PathSpec") -> dict[str, str]:
 
 
 def _centers(spec: "PathSpec") -> dict[str, str]:
-    has_center_one = spec.grid is not None and spec.grid.families == "alr"
+    has_center_one = spec.grid is not None and spec.grid.has_center_one
     names = {name: slug for name, slug in CENTER_NAMES.items() if slug != "1" or has_center_one}
     return names | (_FROM_LINK if spec.grid is None else {})
 
