@@ -37,8 +37,8 @@ class DLRClassifier(RunClassifier):
 
     The default bandwidths are Silverman's: on wdbc, ionosphere and spectf (267 to 569 rows) they were right on 2 to 5 %
     more new rows than those of "loo", in a fiftieth of the time. Try "loo" on thousands of rows, or where a density has
-    narrow parts. "loo" needs a penalty: leaving a row out lowers phi of its own class, and a negative weight would turn
-    that into a gain on the training rows alone (docs/dlr.md).
+    narrow parts. "loo" needs a stronger penalty (alpha=10): leaving a row out lowers phi of its own class, and a
+    negative weight would turn that into a gain on the training rows alone (docs/dlr.md).
 
     {parameters}
 
@@ -53,7 +53,7 @@ class DLRClassifier(RunClassifier):
 
     bandwidth: str = "silverman"
     validation_fraction: float = 0.2
-    alpha: float = 10.0
+    alpha: float = 1.0
     center: int = 0
     start: str = "zero"
     smoothing: float = 1.0
@@ -128,7 +128,7 @@ class DLRClassifier(RunClassifier):
     def _encode(self, codes: NDArray[np.unsignedinteger], table: Any) -> tuple[Any, Any]:
         return self.encoder_.numbers(table), np.delete(codes, self.encoder_.numeric_, axis=0)
 
-    def _keep(self, run: Run) -> None:
+    def _store_model(self, run: Run) -> None:
         model, encoded = run.model, run.encoded
         if not isinstance(model, DensityModel) or encoded is None:
             raise AlrvizError(f"the fit has no result: {run.outcome}")

@@ -23,7 +23,7 @@ from alrviz.stop import NEVER, StopToken
 class LinearClassifier(CellClassifier):
     """Base of the classifiers whose weights are fitted: minimise the loss of all rows + alpha ||. - center||^2."""
 
-    alpha: float | str | tuple[float, ...] = 0.3
+    alpha: float | str | tuple[float, ...] = "auto"
     penalty: str = "phi"
     center: int | str = 0
     start: str = "zero"
@@ -74,8 +74,8 @@ class LinearClassifier(CellClassifier):
         self.chosen_ = f"alpha={in_digits(self.alpha_)} was chosen by validation log loss, of {len(self.alphas_)} tried"
         return recipe.replace(alpha=self.alpha_)
 
-    def _keep(self, run: Run) -> None:
-        super()._keep(run)
+    def _store_model(self, run: Run) -> None:
+        super()._store_model(run)
         if self.alpha == "auto" and run.recipe.params["alpha"] != "auto":
             self.alpha_ = run.recipe.params["alpha"]
         if run.trials:
@@ -110,7 +110,7 @@ class WANBIACClassifier(LinearClassifier):
     """
 
     order: int = field(default=1, init=False)
-    alpha: float | str | tuple[float, ...] = 1.0
+    alpha: float | str | tuple[float, ...] = "auto"
     penalty: str = "w"
 
     _family: ClassVar[str] = "alr"

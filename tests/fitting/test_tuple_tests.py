@@ -103,11 +103,11 @@ def test_fitted_margins_are_those_of_a_logistic_regression():
 
 def test_absent_tuples_names_the_missing_pair():
     data = alrviz.load_demo("xor")
-    found = alrviz.interactions(alrviz.LRClassifier(order=1).fit(data.X, data.y), data)
+    found = alrviz.interactions(alrviz.LRClassifier(order=1, alpha=0.3).fit(data.X, data.y), data)
     assert found.absent_tuples().index[0] == "bit_1 & bit_2"
     assert found.associations().index[0] == "bit_1 & bit_2"
     assert found.absent_tuples(3)["p"].min() > 0  # triples beside their pairs
-    whole = alrviz.interactions(alrviz.LRClassifier(order=4).fit(data.X, data.y), data)
+    whole = alrviz.interactions(alrviz.LRClassifier(order=4, alpha=0.3).fit(data.X, data.y), data)
     with pytest.raises(RecipeError, match="nothing is lacking"):
         whole.absent_tuples()
     with pytest.raises(RecipeError, match="expected 1 to 4"):

@@ -233,6 +233,7 @@ def test_classes_that_are_not_there():
     assert found.summary()["classes"] == 2
     strange = of(p, ["a", "z", "b"], list("abc"))
     assert strange.classes == ("a", "b", "c", "z")
+    assert strange.rows_text == "rows"
     assert strange.notes == ("1 row is of a class that the model has not learned: 'z'",)
     assert strange.error == pytest.approx(2 / 3)
     assert np.isfinite(strange.summary().log_loss)
@@ -299,7 +300,7 @@ def test_labels_are_the_models_whatever_their_type():
 
 
 def test_a_run_is_judged_on_the_rows_that_it_held_out():
-    run = alrviz.Run(alrviz.load_demo("tic-tac-toe"), alrviz.Recipe("alr", order=1))
+    run = alrviz.Run(alrviz.load_demo("tic-tac-toe"), alrviz.Recipe("alr", order=1, alpha=1.0))
     steps = list(run.steps())
     found = alrviz.evaluate(run)
     assert found.rows_text == "test rows of tic-tac-toe"
