@@ -141,7 +141,7 @@ def test_clear_numbers_are_read_and_their_units_noted(cells, numbers):
 def test_nil_among_amounts_is_missing_and_noted():
     dataset = read(text_of([*(f"Rs. {k},000" for k in range(1, 9)), "Nil"]))
     assert dataset.frame["x"].isna().sum() == 6
-    assert any("'Nil'" in note for note in dataset.notes)
+    assert any("Nil (6 cells)" in note for note in dataset.notes)
 
 
 def test_times_of_zones_are_local_and_a_note_names_the_zones():
