@@ -66,7 +66,7 @@ def test_first_screen_is_recorded_and_then_live():
     assert page.session.link.query == ""
     until(page, lambda: not getattr(view.race, "recorded", False))
     until(page, lambda: ended(page))
-    assert " where " in view.sentence.object
+    assert " is within " in view.sentence.object
     reader = view.player.reader
     assert view.race.runs[0].trace[-1].index == value_at(reader.racers[0], "index", reader.head)
     assert "parameters" in page.starter.pane.object

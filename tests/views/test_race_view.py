@@ -35,7 +35,7 @@ def test_a_race_is_followed_step_by_step_and_ends_in_a_sentence():
     pump(view, 60)
     assert len(drawn(view)) == 40
     assert not view.player.playing
-    assert " where " in view.sentence.object
+    assert " is within " in view.sentence.object
     assert "<td>" in view.side.object
     np.testing.assert_allclose(drawn(view)[-1], race.runs[0].trace[-1].nll / 10)
 
@@ -343,7 +343,7 @@ def test_recorded_race_is_shown_whole_at_once_and_round_trips():
     assert len(drawn(view)) == 30
     assert "recorded" in view.status.object
     assert [part.text for part in view.picture.pane.object.select({"type": Label})] == ["recorded earlier"]
-    assert " where " in view.sentence.object
+    assert " is within " in view.sentence.object
     pd.testing.assert_frame_equal(back.frame(), race.frame(), check_dtype=False, check_like=True, rtol=1e-8)
     assert back.recipes == race.recipes
 
