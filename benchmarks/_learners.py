@@ -46,7 +46,7 @@ def open_codes(path: str, folder: str, columns: int) -> tuple[Stream, EncodedTab
 def fit_alrviz(path: str, folder: str, options: argparse.Namespace, solver: str) -> Course:
     """Passes of one of our learners."""
     stream, _ = open_codes(path, folder, options.columns)
-    recipe = Recipe("alr", order=options.order, solver=solver, max_iter=PASSES, holdout=0.05)
+    recipe = Recipe("alr", order=options.order, alpha=1.0, solver=solver, max_iter=PASSES, holdout=0.05)
     begin = time.perf_counter()
     run, setup = Run(stream, recipe, n_jobs=options.threads), 0.0
     course: Course = []

@@ -228,7 +228,7 @@ def tuned_rivals(means: pd.DataFrame) -> str:
 
 
 def weak(means: pd.DataFrame) -> str:
-    """Return where AutoClassifier does not do well: its time, the sets on which it loses, and plain defaults."""
+    """Return where AutoClassifier does not do well: its time, the sets on which it loses, and fixed penalties."""
     seconds = means.pivot(index="set", columns="method", values="fit_seconds")
     other_methods = [name for name in PLAIN if name != "auto"]
     losses = losses_of(means, "auto", *other_methods).dropna(subset=other_methods, how="all")
@@ -247,7 +247,7 @@ def weak(means: pd.DataFrame) -> str:
         f"scikit-learn's boosting takes and {(seconds['auto'] / seconds['ebm']).median():.2f} of what EBM does.",
         f"**Where it loses by more than a tenth:** {'; '.join(losing) or 'nowhere'}.",
         f"**Rivals that are worse than the class shares** count as these in ratios: {'; '.join(notes) or 'none'}.",
-        "**Choosing settings is what helps.** alr of order 2 at its default penalty has "
+        "**Choosing settings is what helps.** alr of order 2 with alpha=1 has "
         f"{record} wins, draws and losses against scikit-learn's boosting and the ratio {middle}. It is worse than the "
         f"class shares on {', '.join(worse.get('alr n=2', ['none']))}.",
     )
@@ -389,7 +389,7 @@ def page(means: pd.DataFrame) -> str:
 
 `AutoClassifier`, which `alrviz.fit` returns, beside gradient boosting (scikit-learn's, CatBoost, LightGBM), explainable
 boosting machines (EBM, of interpret), a random forest, logistic regression on splines and one-hot levels, and this
-package's own models at their plain defaults.
+package's own models, LR and ALR with fixed penalties (alpha 0.3 and 1).
 
 {overview(means)}
 

@@ -10,6 +10,10 @@ so that every set counts alike, and one where nothing is left to learn does not 
 
 --chosen: what alphas that are chosen on the training rows (`AutoClassifier`, of one order and its own cuts) lose on the
 others, beside the best of a grid there, and their processor seconds beside one fit at the alphas chosen, by one thread.
+
+--classifiers: every public classifier at its defaults on twelve sets, fitted to 70 % of the rows by one thread and
+judged on the others: the geometric mean of its log loss over AutoClassifier's, and the sets on which it is worse than
+the class shares by more than a standard error of the rows' differences.
 """
 
 import argparse
@@ -25,10 +29,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+import alrviz
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
-from alrviz.data.splits import split_folds
+from alrviz.data.splits import split_folds, split_holdout
 from alrviz.errors import AlrvizError, UnseenLevelWarning
 from alrviz.estimators.auto import AutoClassifier
 from alrviz.fitting.families import choices
@@ -36,6 +41,9 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.models.linear import log_softmax
+from alrviz.studies.statistics.measures import row_losses
+from alrviz.studies.statistics.significance import geometric_mean_ratio
+from benchmarks._rivals import log_probabilities
 from benchmarks._sets import load_set
 from benchmarks._tools import Row, show
 
@@ -54,6 +62,12 @@ SMALL_SETS = (
 )  # fmt: skip
 DECADES = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e5)
 FOLDS = 5
+# Of --classifiers: small and large, noisy and without noise, of numbers and of levels.
+CLASSIFIER_SETS = (
+    "german", "car", "tic-tac-toe", "pima", "haberman", "volcanoes", "vowel", "page-blocks", "nursery", "splice",
+    "magic", "adult",
+)  # fmt: skip
+AUTOMATIC = "AutoClassifier"
 SETTING = ["family", "alpha", "penalty", "center", "start"]
 
 
@@ -97,11 +111,11 @@ def grid(family: str, order: int, max_iter: int, alphas: Sequence[float]) -> lis
 
 
 def starts(family: str, order: int, max_iter: int) -> list[Recipe]:
-    """Return the family's default setting and the unpenalised one, from every start."""
+    """Return the family's fixed penalty and the unpenalised one, from every start."""
     plain = Recipe(family, order=order, solver="lbfgs", max_iter=max_iter)
     return [
         plain.replace(alpha=alpha, start=start)
-        for alpha in (0.0, plain.params["alpha"])
+        for alpha in (0.0, plain.definition.params["alpha"].default_in_links)
         for start in choices(family, "start")
     ]
 
@@ -170,6 +184,35 @@ def fit_auto(
     return model, -float(np.log(of_class).mean()), processor_seconds
 
 
+def public_classifiers() -> dict[str, Any]:
+    """Return the classes of all classifiers that fit a table, by name."""
+    names = [name for name in dir(alrviz) if name.endswith("Classifier") and name != "ConformalClassifier"]
+    return {name: getattr(alrviz, name) for name in names}
+
+
+def default_losses(dataset: Dataset, rows: int, names: Sequence[str]) -> Iterator[Row]:
+    """Yield a row a classifier: its log loss at its defaults, the difference from the class shares, and its seconds."""
+    sample = np.sort(np.random.default_rng(0).permutation(dataset.n_rows)[: 2 * rows])
+    X, y = dataset.X.iloc[sample], np.unique(dataset.y[sample], return_inverse=True)[1]
+    splits = split_holdout(y, 0.3, 0)
+    train, test = splits.train, splits.test
+    n_classes = int(y.max()) + 1
+    share_losses = -np.log(np.bincount(y[train], minlength=n_classes) / len(train))[y[test]]
+    for name in names:
+        model, begin = public_classifiers()[name](n_jobs=1), time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X.iloc[train], y[train])
+            seconds = time.process_time() - begin
+            p = model.predict_proba(X.iloc[test])
+        losses = row_losses(log_probabilities(p, model.classes_, n_classes), y[test])
+        worse = losses - share_losses
+        yield {
+            "set": dataset.name, "classifier": name, "log_loss": losses.mean(), "shares_log_loss": share_losses.mean(),
+            "over_shares": worse.mean(), "over_shares_se": worse.std() / np.sqrt(len(worse)), "seconds": seconds,
+        }  # fmt: skip
+
+
 def ranked(fits: pd.DataFrame) -> pd.DataFrame:
     """Return one row per setting, the best of each family first: mean and worst ratio, mean rank, mean iterations.
 
@@ -203,6 +246,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alphas", nargs="+", type=float, help="which alphas are compared")
     parser.add_argument("--starts", action="store_true", help="compare starts at the default setting instead")
     parser.add_argument("--chosen", action="store_true", help="compare alphas that are chosen with a grid instead")
+    parser.add_argument("--classifiers", nargs="*", metavar="CLASS", help="compare public classifiers (all) instead")
 
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
@@ -211,6 +255,9 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         raise AlrvizError("the ten sets are read from a folder; expected --data DIR")
     if options.chosen:
         yield from run_chosen(options)
+        return
+    if options.classifiers is not None:
+        yield from run_classifiers(options)
         return
     recipes = [
         recipe
@@ -248,6 +295,35 @@ def run_chosen(options: argparse.Namespace) -> Iterator[Row]:
         print(f"{name}: {regret[0]:+.4f} in the mean of {len(rows)} folds", flush=True)
     print()
     show(lines, header=("set", "chosen", "best", "regret", "least", "most", "search and fit", "one fit", "times"))
+
+
+def run_classifiers(options: argparse.Namespace) -> Iterator[Row]:
+    """Print a line a classifier; yield a row a classifier and set."""
+    warm(wide=False)
+    names = options.classifiers or list(public_classifiers())
+    names = [AUTOMATIC, *(name for name in names if name != AUTOMATIC)]
+    rows: list[Row] = []
+    for set_name in options.sets or CLASSIFIER_SETS:
+        for row in default_losses(load_set(options.data, set_name), options.rows, names):
+            rows.append(row)
+            print(f"{set_name}, {row['classifier']}: {row['log_loss']:.4f} in {row['seconds']:.2f} s", flush=True)
+            yield row
+    fits = pd.DataFrame(rows)
+    losses = fits.pivot(index="classifier", columns="set", values="log_loss")[list(options.sets or CLASSIFIER_SETS)]
+    ratio = losses.apply(lambda row: geometric_mean_ratio(row, losses.loc[AUTOMATIC]), axis=1)
+    seconds = fits.groupby("classifier").seconds.median()
+    print()
+    show(
+        ((name, f"{ratio[name]:.3f}", ", ".join(sets_below_shares(fits[fits.classifier == name])) or "none",
+          f"{seconds[name]:.2f} s", *(f"{x:.3f}" for x in losses.loc[name]))
+         for name in ratio.sort_values().index),
+        header=("classifier", "mean ratio", "worse than shares on", "median fit", *losses.columns),
+    )  # fmt: skip
+
+
+def sets_below_shares(fits: pd.DataFrame) -> list[str]:
+    """Return the sets on which a classifier is worse than the class shares by more than a standard error."""
+    return list(fits["set"][fits.over_shares > fits.over_shares_se])
 
 
 def report(fits: pd.DataFrame) -> None:

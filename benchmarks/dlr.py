@@ -140,7 +140,7 @@ def joint(folder: Any, sets: list[str]) -> Iterator[Row]:
     tables += [(name, dataset.X, dataset.y) for name in sets for dataset in [load_set(folder, name)]] if folder else []
     for name, X, y in tables:
         run = Run.on_encoded(
-            Encoder(discretize="keep").fit(X, y).encode(X, y), Recipe("dlr", bandwidth="loo"), n_jobs=1
+            Encoder(discretize="keep").fit(X, y).encode(X, y), Recipe("dlr", bandwidth="loo", alpha=10.0), n_jobs=1
         )
         begin = time.process_time()
         for _ in run.steps():
@@ -163,7 +163,7 @@ def prices(folder: Any, sets: list[str]) -> Iterator[Row]:
     for name, X, y in tables:
         encoded = Encoder(discretize="keep").fit(X, y).encode(X, y)
         for mode in MODES:
-            recipe = Recipe("dlr", bandwidth=mode)
+            recipe = Recipe("dlr", bandwidth=mode, alpha=10.0)
             estimated = machine_factor() * reference_seconds(encoded, recipe)
             fit = assemble_density(encoded, recipe.params, 1, 0)
             assert isinstance(fit.objective, DensityObjective)

@@ -19,6 +19,7 @@ import numpy as np
 from alrviz.data.demos.games import poker_hand
 from alrviz.data.stream.table import Stream, open_table
 from alrviz.errors import AlrvizError
+from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from benchmarks._tools import Row, data_file, show
@@ -77,8 +78,8 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
             for family, order, alpha in (CASES[k] for k in options.cases):
                 if order > FEWER.get(name, order):
                     continue
-                recipe = Recipe(family, order=order, max_iter=options.passes, tol=0.0, holdout=0.1)
-                recipe = recipe if alpha is None else recipe.replace(alpha=alpha)
+                fixed_alpha = FAMILIES[family].params["alpha"].default_in_links if alpha is None else alpha
+                recipe = Recipe(family, order=order, alpha=fixed_alpha, max_iter=options.passes, tol=0.0, holdout=0.1)
                 case = f"{name}, {family} n={order}{', no penalty' if alpha == 0.0 else ''}"
                 case_rows: list[Row] = []
                 while untried := [name for name in LEARNERS if name not in {row["learner"] for row in case_rows}]:

@@ -52,10 +52,10 @@ def _our_model(family: str, **params: Any) -> Callable[[Sequence[int]], Any]:
 
 METHODS: Mapping[str, Callable[[Sequence[int]], Any]] = {
     "nb": _our_model("anje", order=1),
-    "lr n=1": _our_model("lr", order=1),
-    "lr n=2": _our_model("lr", order=2),
-    "alr n=1": _our_model("alr", order=1),
-    "alr n=2": _our_model("alr", order=2),
+    "lr n=1": _our_model("lr", order=1, alpha=0.3),
+    "lr n=2": _our_model("lr", order=2, alpha=0.3),
+    "alr n=1": _our_model("alr", order=1, alpha=1.0),
+    "alr n=2": _our_model("alr", order=2, alpha=1.0),
     "hlr n=2": _our_model("hlr", order=2, alpha="auto"),
     "halr n=2": _our_model("halr", order=2, alpha="auto"),
     "auto": lambda _: AutoClassifier(n_jobs=1),

@@ -36,10 +36,13 @@ def recipes() -> dict[str, Recipe]:
     """Return a recipe of every family by name, at orders 1 and 2 where the family has orders."""
     recipes: dict[str, Recipe] = {}
     for name, family in FAMILIES.items():
+        fixed = {
+            name: param.default_in_links for name, param in family.params.items() if param.link_default is not None
+        }
         if "order" in family.params:
-            recipes |= {f"{name} n={order}": Recipe(name, order=order) for order in (1, 2)}
+            recipes |= {f"{name} n={order}": Recipe(name, order=order, **fixed) for order in (1, 2)}
         else:
-            recipes[name] = Recipe(name)
+            recipes[name] = Recipe(name, **fixed)
     return recipes
 
 

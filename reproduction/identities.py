@@ -54,7 +54,7 @@ def same_tables(dataset: Dataset) -> list[Row]:
     """Return how far A0DE, KDB with k = 0 and ELR before its first step are from naive Bayes, in log p."""
     recipes = {
         "a0de": Recipe("ande", n=0),
-        "kdb k=0": Recipe("kdb", k=0),
+        "kdb k=0": Recipe("kdb", k=0, selective=False),
         "elr, no step": Recipe("elr", cross_tuning=False, max_iter=0),
     }
     nb = _log_p(Recipe("anje", order=1), dataset)
@@ -71,7 +71,7 @@ def no_step(dataset: Dataset, order: int) -> list[Row]:
     anje = _log_p(Recipe("anje", order=order), dataset)
     rows = []
     for family in ("alr", "lr"):
-        log_p = _log_p(Recipe(family, order=order, start="anje", max_iter=0), dataset)
+        log_p = _log_p(Recipe(family, order=order, alpha=1.0, start="anje", max_iter=0), dataset)
         words = f"{family}{order} from anje, no step, vs anje{order}"
         rows.append(limit_row(dataset.name, words, "largest difference of log p", max_gap(log_p, anje), 1e-12))
     return rows

@@ -174,7 +174,7 @@ ONLINE = tuple(
 )
 QUICK_CURVES = (Curves(planted(3, 5_000), stepwise(_CELLS, (1, 2, 3)), repeats=1),)
 QUICK_ONE_PASS = (Curves(demo("led", 3_000), stepwise(("lr", "alr"), (1, 2)), repeats=1),)
-KDB = {"kdb5": Recipe("kdb", k=5), "nb": Recipe("anje", order=1)}
+KDB = {"kdb5": Recipe("kdb", k=5, selective=False), "nb": Recipe("anje", order=1)}
 SHARES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 REGULARISED = sets_of(
     """contact-lenses haberman iris tae echocardiogram volcanoes new-thyroid

@@ -54,7 +54,8 @@ def twelve_bits(seed: int) -> list[Row]:
     pair = {list(train.X).index(name) for name in ("bit_7", "bit_11")}
     label, wrong, rows = f"twelve-bits ({seed})", {}, []
     for family, score, finds in (("hsalr", "mi", False), ("salr", "gain", True)):
-        model = make_estimator(Recipe(family, order=2, keep=0.25, selection=score), n_jobs=1).fit(train.X, train.y)
+        recipe = Recipe(family, order=2, alpha=1.0, keep=0.25, selection=score)
+        model = make_estimator(recipe, n_jobs=1).fit(train.X, train.y)
         name = f"{family}2 {score}"
         has_pair = any(set(columns) == pair for columns in model.cells_.tuples)
         wrong[name] = 100.0 * (1.0 - model.score(new.X, new.y))

@@ -78,7 +78,11 @@ RACERS: Mapping[str, Recipe] = MappingProxyType(
         **{f"{family}{order} paper": _paper(family, order) for order in ORDERS for family in ("lr", "alr", "anje")},
         **{f"a{n}de": Recipe("ande", n=n) for n in (1, 2)},
         "rf": Recipe("rf"),
-        **{f"{family}{order}": Recipe(family, order=order) for order in ORDERS for family in ("lr", "alr")},
+        **{
+            f"{family}{order}": Recipe(family, order=order, alpha=alpha)
+            for order in ORDERS
+            for family, alpha in (("lr", 0.3), ("alr", 1.0))
+        },
         # A missing value of a row is left out of its sum, as [WANBIA-C] does, where the others make it a level.
         **{f"{family}1 paper skip": _paper(family, 1, missing="skip") for family in ("alr", "anje")},
         **_order_variants("alrj{} paper", "alr", scale="theta-gamma"),

@@ -63,12 +63,28 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sort tests by module, as all processes have to run the same list."""
+    items.sort(key=lambda item: (not item.path.is_relative_to(ROOT / "tests"), item.path))
+
+
 # Modules of which every test has this marker. Where it is deselected they are not imported: JupyterLab alone takes
 # seconds, in every process.
 MARKED_MODULES = {
     "browser": Path(__file__).parent / "browser",
     "jupyterlab": Path(__file__).parent / "test_jupyterlab.py",
 }
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let each process begin to collect in another folder: a module that two import at once is compiled by both."""
+    worker = getattr(config, "workerinput", None)
+    if worker is not None and config.args == config.getini("testpaths"):
+        left_out = [path for marker, path in MARKED_MODULES.items() if f"not {marker}" in config.option.markexpr]
+        paths = sorted([*(ROOT / "tests").glob("[a-z]*/"), *(ROOT / "tests").glob("test_*.py")])
+        places = [str(path) for path in paths if path not in left_out]
+        start = len(places) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+        config.args = [*places[start:], *places[:start], *config.args[1:]]
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

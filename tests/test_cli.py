@@ -350,7 +350,7 @@ def test_predict_writes_a_class_for_every_row(tmp_path, capsys):
 
 def test_export_writes_sql_that_predicts(tmp_path, capsys):
     data = alrviz.load_demo("tic-tac-toe")
-    model = alrviz.ALRClassifier(order=2).fit(data.X, data.y)
+    model = alrviz.ALRClassifier(order=2, alpha=1.0).fit(data.X, data.y)
     alrviz.save_model(model, tmp_path / "model.zip", dataset=data)
     command = ["export", str(tmp_path / "model.zip"), "--sql", "sqlite", "--rows", "games", "--name", "ttt"]
     assert cli.main([*command, "-o", str(tmp_path / "model.sql")]) == 0

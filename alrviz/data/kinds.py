@@ -65,10 +65,10 @@ MAYBE_WEIGHT_NAME = re.compile(
     r"^(w|wt|wgt|weights?|final_*(weight|wt)|(weight|wt|wgt)_*final|gewichte?|gewichtung|poids|pesos?)$"
 )
 IN_BRACKETS = re.compile(r"[(\[]([^)\]]+)[)\]]$")  # the abbreviation behind a name: "weight (pspwght)"
-UNIT_NAME = re.compile(
-    r"^(person|patient|pat|subject|household|hh|family|customer|client|user|student|pupil|participant|respondent|resp|"
-    r"animal|player|session|account|employee|member|driver|donor|proband|kunde|haushalt|schüler|teilnehmer|patienten?)"
-    r"(en|in|s)?[\W_]*(id|no|nr|num|number|code|key|e?mail)?$"
+UNIT_NAME = re.compile(  # no plurals of those that are often counted, such as sessions and employees
+    r"^((person|patient|subject|household|customer|client|user|student|pupil|participant|respondent|animal)s?|pat|hh|"
+    r"family|player|session|account|employee|member|driver|donor|proband(in)?|kunde|haushalt|schüler(in)?|teilnehmer)"
+    r"[\W_]*(id|no|nr|num|number|code|key|e?mail)?$"
 )
 UNIT_LABEL = re.compile(r"^([^\W\d]{0,4}[-_ ]?\d+|[\da-f]{4,}(-[\da-f]{4,})*|\S+@\S+\.\w+)$")
 MAX_HOUSEHOLD_MEMBERS = 20  # "person" with fewer distinct numbers may count the members of a household; with more, ids

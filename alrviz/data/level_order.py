@@ -36,7 +36,7 @@ PART_NUMBERS = {"early": 0, "mid": 1, "late": 2, "spring": 0, "summer": 1, "autu
 # Answers of surveys with their numbers: "8 - Don't know", "1 = Yes", "98 Refused", "(2) Often", "Agree (4)".
 CODED_ANSWER = re.compile(
     r"^[(\[]?(?P<code>-?\d{1,4})[)\]]?(?: ?[-\u2013=:.)] ?| )(?P<label>[^\W\d].*)$"
-    r"|^(?P<text>[^\W\d].*?) ?[(\[](?P<number>-?\d{1,3})[)\]]$"
+    r"|^(?P<text>[^\W\d].*?) ?[(\[](?P<number>-?\d|10|[789][789])[)\]]$"
 )
 UNMARKED_CODE = re.compile(r"^-?\d+ [^\W\d]")
 NO_ANSWER = re.compile(
@@ -69,6 +69,8 @@ SCALES = [
         "less than high school, some high school, high school, high school graduate, some college, associate degree, "
         "bachelor, bachelor's degree, master, master's degree, professional degree, doctorate, phd",
         "cold, cool, mild, warm, hot",
+        "xxs, xs, s, m, l, xl, xxl, xxxl",
+        "never, yearly, monthly, weekly, daily, hourly",
         ", ".join(MONTHS).lower(),
         "january, february, march, april, may, june, july, august, september, october, november, december",
         ", ".join(WEEKDAYS).lower(),
@@ -145,6 +147,7 @@ def plain_bands(levels: Sequence[str]) -> list[str]:
     Units are kept if they differ, as in "6 months" and "1 year".
     """
     bands = [re.sub(r"(?<=\d),(?=\d{3}\b)|[$€£]", "", level.lower()) for level in levels]
+    bands = [re.sub(r"(?<=\d)k\b", "000", band) for band in bands]
     if len({unit.rstrip("s") for band in bands for unit in BAND_UNIT.findall(band)}) == 1:
         bands = [BAND_UNIT.sub("", band) for band in bands]
     bands = [re.sub(r"^(under|below|less than|fewer than|up to)\b", "<", band) for band in bands]

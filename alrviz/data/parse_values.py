@@ -176,8 +176,8 @@ def _bare_number(text_by_group: dict[str, str]) -> tuple[str | None, str, bool]:
         text_by_group["close"] in ("--", "\u2014") and not number.endswith((".", ","))
     ):
         return None, "", False
-    if text_by_group["before"] and text_by_group["after"] == "B":  # with a currency B is billions, not bytes
-        text_by_group["factor"], text_by_group["after"] = "B", ""
+    if text_by_group["before"] and text_by_group["after"] in ("B", "m"):  # with a currency no bytes and no metres
+        text_by_group["factor"], text_by_group["after"] = text_by_group["after"].upper(), ""
     unit = text_by_group["before"] or text_by_group["after"] or text_by_group["word"]
     minuses = sum(text_by_group[name] not in ("", "+") for name in ("sign", "minus", "open")) + is_behind
     if (text_by_group["before"] and (text_by_group["after"] or text_by_group["word"])) or minuses > 1:
@@ -333,6 +333,8 @@ DAY_FORMS = {form: text for form, text in DATE_FORMS.items() if "<day>" in text 
 ISO = "y-m-d"  # accepted in every column of dates, as it is unambiguous, and JSON and programs write it
 TIME_FORMS = {
     "clock": rf"^{_CLOCK}$",
+    "hour am or pm": r"^(?P<hour>[0-9]{1,2})(?P<minute>)(?P<second>) ?(?P<half>[AaPp])\.?[Mm]\.?$",
+    "09h30": r"^(?P<hour>[0-9]{1,2}) ?h ?(?P<minute>[0-5][0-9])(?P<second>)$",
     "length": r"^(?P<hour>[0-9]{1,3}):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9](?:[.,][0-9]+)?))?$",
 }
 # Amounts in several units, each with its value in hours, days or inches; and one number of a pair.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from alrviz.errors import AlrvizError, RecipeError
+from alrviz.errors import AlrvizError, DoubtfulTableWarning, RecipeError
 from alrviz.estimators.checks import threads
 from alrviz.estimators.frames import (
     cell_frame,
@@ -15,12 +15,14 @@ from alrviz.estimators.frames import (
     tuple_names,
 )
 from alrviz.estimators.recipes import RunClassifier
+from alrviz.fitting.families.shared_params import ORDER
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.models.effects import Effects, purify_by_counts
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import weights_by_cell
 from alrviz.passes.rows import Floats
+from alrviz.warn_once import warn_once
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,6 +112,14 @@ class CellClassifier(RunClassifier):
     def log_theta_(self) -> Floats:
         """(S, C) logarithm of each seen cell's smoothed share of its class."""
         return self.tables_.log_theta
+
+    def _for_columns(self, recipe: Recipe) -> Recipe:
+        """Return the recipe with order 1, with a warning, if there is one column and the order is 2, the default."""
+        if self.n_features_in_ > 1 or recipe.params["order"] != ORDER.default:
+            return recipe
+        text = f"{type(self).__name__}: order={ORDER.default} needs two columns, and X has one; order=1 is fitted"
+        warn_once(text, DoubtfulTableWarning, stacklevel=5)
+        return recipe.replace(order=1)
 
     def _check(self, recipe: Recipe) -> None:
         """Raise `RecipeError` if the order is above the number of columns."""

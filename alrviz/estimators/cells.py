@@ -65,7 +65,7 @@ class ALRClassifier(LinearClassifier):
     (850, 0.75)
     """
 
-    alpha: float | str | tuple[float, ...] = 1.0
+    alpha: float | str | tuple[float, ...] = "auto"
     penalty: str = "w"
     scale: str = "theta"
 

@@ -37,8 +37,8 @@ class DLRClassifier(RunClassifier):
 
     The default bandwidths are Silverman's: on wdbc, ionosphere and spectf (267 to 569 rows) they were right on 2 to 5 %
     more new rows than those of "loo", in a fiftieth of the time. Try "loo" on thousands of rows, or where a density has
-    narrow parts. "loo" needs a penalty: leaving a row out lowers phi of its own class, and a negative weight would turn
-    that into a gain on the training rows alone (docs/dlr.md).
+    narrow parts. "loo" needs a stronger penalty (alpha=10): leaving a row out lowers phi of its own class, and a
+    negative weight would turn that into a gain on the training rows alone (docs/dlr.md).
 
     {parameters}
 
@@ -53,7 +53,7 @@ class DLRClassifier(RunClassifier):
 
     bandwidth: str = "silverman"
     validation_fraction: float = 0.2
-    alpha: float = 10.0
+    alpha: float = 1.0
     center: int = 0
     start: str = "zero"
     smoothing: float = 1.0

@@ -23,7 +23,7 @@ from alrviz.stop import NEVER, StopToken
 class LinearClassifier(CellClassifier):
     """Base of the classifiers whose weights are fitted: minimise the loss of all rows + alpha ||. - center||^2."""
 
-    alpha: float | str | tuple[float, ...] = 0.3
+    alpha: float | str | tuple[float, ...] = "auto"
     penalty: str = "phi"
     center: int | str = 0
     start: str = "zero"
@@ -110,7 +110,7 @@ class WANBIACClassifier(LinearClassifier):
     """
 
     order: int = field(default=1, init=False)
-    alpha: float | str | tuple[float, ...] = 1.0
+    alpha: float | str | tuple[float, ...] = "auto"
     penalty: str = "w"
 
     _family: ClassVar[str] = "alr"

@@ -72,10 +72,10 @@ def estimator_of(run: Run) -> RunClassifier:
         AlrvizError: the run has no step yet, has diverged or failed, or has encoded rows without a table.
 
     >>> import alrviz
-    >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("alr", order=1))
+    >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("alr", order=1, alpha=1))
     >>> steps = list(run.steps())
     >>> estimator_of(run)
-    ALRClassifier(order=1)
+    ALRClassifier(alpha=1.0, order=1)
     """
     model = make_estimator(run.recipe)
     assert isinstance(model, RunClassifier)

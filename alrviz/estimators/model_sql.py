@@ -152,7 +152,7 @@ def save_sql(
     --------
     >>> import alrviz, io, sqlite3
     >>> data, file = alrviz.load_demo("led", rows=300), io.BytesIO()
-    >>> model = alrviz.ALRClassifier(order=1).fit(data.X, data.y)
+    >>> model = alrviz.ALRClassifier(order=1, alpha=1).fit(data.X, data.y)
     >>> alrviz.save_sql(model, file, "sqlite")
     >>> database = sqlite3.connect(":memory:")
     >>> _ = data.X.astype(str).to_sql("rows", database, index=False)

@@ -200,7 +200,12 @@ RIVALS: Mapping[str, Peer] = MappingProxyType(
         rival.name: rival
         for rival in (
             _rival("tan", "TAN", "Naive Bayes in which each column depends on one other.", Recipe("tan")),
-            _rival("kdb", "KDB", "Naive Bayes in which each column depends on one that knows more.", Recipe("kdb")),
+            _rival(
+                "kdb",
+                "KDB",
+                "Naive Bayes in which each column depends on one that knows more.",
+                Recipe("kdb", selective=False),
+            ),
             _rival("ande", "A1DE", "The mean of networks in each of which all depend on one column.", Recipe("ande")),
             _rival("rf", "random forest", "The mean of a hundred trees, each on rows drawn again.", Recipe("rf")),
             _rival(

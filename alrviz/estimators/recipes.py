@@ -126,7 +126,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         sample_weight : array (N,), optional
             How often each row counts in cuts, counts and log loss: 2 is the row twice, 0 no row. Their sum counts as
             the number of rows: weights that sum to 1 say that almost nothing can be learned. Where folds choose an
-            order, penalties or levels (`AutoClassifier`), a row of weight 2 is in one fold, and a row that is there
+            order, penalties (alpha="auto") or levels, a row of weight 2 is in one fold, and a row that is there
             twice may be in two, so that another setting may be chosen; scikit-learn's
             `check_sample_weight_equivalence` fails there.
         on_step : callable, optional
@@ -148,7 +148,8 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Numeric columns without a cut: the model cannot use them. Warned once for the same columns.
         DoubtfulTableWarning
             Numbers stored as text, texts that differ in most rows, weights with a mean near 0, `n_bins` without
-            effect. Warned once for the same columns.
+            effect; a table of one column, to which order=2, the default, is fitted as order 1. Warned once for the
+            same columns.
         """
         self._drop_choices()
         # the public method is not decorated: a decorated one loses its type
@@ -168,6 +169,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_max_memory(self.max_memory)
         X = check_table(self, X, reset=True)
         X, y, weights = drop_weightless(X, check_classes(self, X, y), sample_weight)
+        recipe = self._for_columns(recipe)
         self._check(recipe)
         recipe = self._resolve_choices(recipe, X, y, weights)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -263,6 +265,10 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _max_steps(self) -> int | None:
         """The maximum number of steps of a fit: 0 for a family without steps, None if it is not known in advance."""
         return 0
+
+    def _for_columns(self, recipe: Recipe) -> Recipe:
+        """Return the recipe that fits the number of columns, with a warning if that is another one."""
+        return recipe
 
     def _check(self, recipe: Recipe) -> None:
         """Raise `RecipeError` if the recipe does not fit the table."""

@@ -68,11 +68,11 @@ PLANNED_FACTOR = 4
 # larger factor, 5 s with all pairs in Gram matrices.
 GRAM_BUDGET_FACTOR = 40
 # The score test of the orders after one that did not lower the loss: how many, the largest probability (of the smallest
-# of all tuples, times their number) that leads to a trial, the most rows, tuples and cells of all tuples, the most
-# cells of a tuple of columns with smooth levels, and how many tuples have exact degrees of freedom.
+# of all tuples, times their number) that leads to a trial, the most rows, tuples and cells of all tuples, and
+# the most cells of a tuple of columns with smooth levels.
 N_ORDERS_AHEAD, LACKING_P = 2, 1e-4
 MAX_TESTED_ROWS, MAX_TESTED_TUPLES, MAX_TESTED_CELLS = 10_000, 3_000, 3_000_000
-MAX_SMOOTH_CELLS, N_RANKED_TUPLES = 256, 10
+MAX_SMOOTH_CELLS = 256
 SHARES = GridSearch((1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05), patience=2, one_standard_error=True)
 # Returns the fit of a recipe to the training rows without the validation rows, which are its held-out rows.
 Build = Callable[[Recipe], FitProblem]
@@ -120,149 +120,256 @@ def choose_order(
         MemoryLimitError: even order 1 does not fit into memory.
         Stopped: once `stop` is called on the token.
     """
-    accepted_trials: list[tuple[Recipe, TrainingData, Candidate]] = []
-    deadline, trial_seconds, trial_ratio = Deadline(stop, inf if time_limit is None else time_limit), 0.0, 1.0
-    cuts, ahead_text, encoding = "", "", recipe.encoding
-    finds_alpha, requested_order = recipe.params.get("alpha") == AUTO, recipe.params["order"]
-    n_columns = prepared.encoded.n_columns
-    plural = "s" * (n_columns > 1)
-    reason = f"the table has {n_columns} column{plural}"
-    reason = reason if n_columns <= MAX_ORDER else f"{MAX_ORDER} is the highest order"
-    untried = deque(range(1, min(n_columns, MAX_ORDER) + 1) if requested_order == AUTO else (requested_order,))
-    while untried:
-        order = untried.popleft()
-        variant = recipe.replace(order=order)
-        try:
-            data = prepared if variant.encoding == encoding else encoded_as(variant)
-            n_informative = len(informative_columns(data.encoded.levels, variant.missing == "skip"))
-            if n_informative < order and order > 1:
-                qualifier = f"only {n_informative}" if n_informative else "no"
-                reason = f"{qualifier} column{'s have' if n_informative > 1 else ' has'} more than one level"
-                break
-            budget_ratio = 1.0
-            if requested_order == AUTO:
-                variant, budget_ratio = limit_work(variant, data, max_memory, stop)
-            if order > 1 and budget_ratio < 1.0:
-                reason = f"order {order} takes too long to be tried (order={order} fits it anyway)"
-                break
-            if accepted_trials:
-                # The latest trial took some seconds on this machine; this one's passes cost so many times as much.
-                estimated_seconds = trial_seconds * max(1.0, trial_ratio / budget_ratio)
-                if estimated_seconds > deadline.left:
-                    reason = f"order {order} was not tried: it takes over {estimated_seconds:.1g} s, more than was "
-                    reason += f"left of time_limit={time_limit:g}"
-                    break
-            trial_begin, trial_ratio = monotonic(), budget_ratio
-            token = deadline if accepted_trials else stop  # without any candidate there is nothing to fall back on
-            previous = accepted_trials[-1][-1] if accepted_trials else None
-            smooth = {"smooth": 1.0} if variant.discretize == AUTO and data.encoded.smooth_levels.any() else {}
-            trial = _evaluate(variant, data, {"order": order, **smooth}, previous, max_memory, token, on_trial)
-            trial_seconds = monotonic() - trial_begin
-            if smooth and deadline.left < trial_seconds:  # a trial of MDL's cuts takes about as long
-                cuts = f"; numbers cut by MDL were not tried, as time_limit={time_limit:g} had no time left"
-            elif smooth and trial is not None:
-                variant, data, trial, cuts = _try_mdl_cuts(variant, data, trial, encoded_as, max_memory, stop, on_trial)
-            if variant.discretize == AUTO:
-                variant = variant.replace(discretize="smooth")
-            recipe = recipe.replace(discretize=variant.discretize)
-            prepared, encoding = data, variant.encoding
-        except Stopped:
-            if stop.stopped or not accepted_trials:
-                raise
-            reason = f"order {order} was given up when time_limit={time_limit:g} was over"
-            break
-        except MemoryLimitError:
-            if not accepted_trials:
-                raise
-            reason = f"order {order} needs more memory than may be used"
-            break
-        if trial is None:
-            fallback = variant.replace(alpha=INITIAL_ALPHA) if finds_alpha else variant
-            return OrderChoice(
-                fallback, data, f"too few rows to hold some out: order={order}{', alpha=1' * finds_alpha}"
-            )
-        if previous is not None and not trial.is_below(previous):
-            accepted, accepted_data, _ = accepted_trials[-1]
-            fold_note = ""
-            if trial.folds != previous.folds:
-                previous_loss = _loss_text(previous.on_common_rows(trial).loss)
-                fold_note = f" of the first fold alone, whose rows lose {previous_loss} at {accepted.params['order']}"
-            reason = f"at {order}, {_loss_text(trial.loss)}{fold_note}, it is not lower by one standard error"
-            next_orders = (
-                [] if ahead_text or deadline.left < 0 else [*untried][:N_ORDERS_AHEAD]
-            )  # a test leads to one further trial
-            next_order = lacking_order(accepted, accepted_data, next_orders, max_memory, stop)
-            if next_order is None:
-                break
-            ahead_text = f"; {order} did not lower it, but a score test found that tuples of {next_order} are lacking"
-            untried = deque(higher for higher in untried if higher >= next_order)
-            continue
-        accepted_trials.append((variant.replace(alpha=trial.alpha) if finds_alpha else variant, data, trial))
-    variant, data, trial = accepted_trials[-1]
-    keep = variant.params.get("keep", 1.0) if recipe.params.get("keep") != variant.params.get("keep") else 1.0
-    qualifier = f" of single columns and the best {kept_text(keep)} of each higher order" if keep != 1.0 else ""
-    if requested_order != AUTO:
-        reason = "the order is as given"
-    alphas_text = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in trial.values)}) were" if finds_alpha else " was"
-    folds_text = (
-        "a third of the rows" if (count := n_validation_folds(data.encoded.class_rows)) == 1 else f"{count} folds"
+    search = _OrderSearch(
+        recipe, prepared, encoded_as, _TimeLimit(time_limit, stop), max_memory=max_memory, stop=stop, on_trial=on_trial
     )
-    losses_text = ", ".join(
-        f"{_loss_text(earlier.loss)} at {step.params['order']}" for step, _, earlier in accepted_trials
-    )
-    choice_text = (
-        f"order={variant.params['order']}{qualifier}{alphas_text} chosen by validation log loss of {folds_text}"
-    )
-    return OrderChoice(variant, data, f"{choice_text}: {losses_text}{ahead_text}; {reason}{cuts}")
+    return search.run()
 
 
-def _evaluate(
-    recipe: Recipe, rows: TrainingData, settings: Mapping[str, float], previous: Candidate | None,
-    max_memory: int | None, stop: StopToken, on_trial: Callable[[Mapping[str, float]], None],
-) -> Candidate | None:  # fmt: skip
-    """Return a recipe's candidate, its losses on folds of `rows`; None if too few rows can be held out.
+@dataclass(frozen=True, eq=False)
+class _OrderTrial:
+    """A recipe of one order, at its best alphas and cuts: the training rows in these cuts, and the losses on folds."""
+
+    recipe: Recipe
+    data: TrainingData
+    candidate: Candidate
+
+
+class _OrderNotTried(Exception):
+    """An order is not tried, which ends the search; the message is the reason."""
+
+
+class _TimeLimit:
+    """The seconds that a search may take, counted from its start, and an estimate of those of its next trial.
 
     Args:
-        settings: order and cuts of the trial, reported to `on_trial` with each trial of alphas.
-        previous: the candidate of the order before; once the first fold is not below it, the others may be skipped.
-        max_memory: bytes that a fit may take; None for half of the free memory.
+        seconds: the limit, or None.
+        stop: stops the `deadline` too.
     """
-    request = FitRequest(
-        rows, comparable := _comparable_recipe(recipe), comparable.params, _report_nothing, stop, max_memory=max_memory
-    )
-    return best_on_folds(request, lambda trial: on_trial({**settings, **trial}), previous)
+
+    def __init__(self, seconds: float | None, stop: StopToken) -> None:
+        self.deadline = Deadline(stop, inf if seconds is None else seconds)
+        self.text = "" if seconds is None else f"time_limit={seconds:g}"
+        self._begin = self._trial_seconds = 0.0
+        self._budget_ratio = 1.0  # of the latest trial, see `limit_work`
+
+    def begin_trial(self, order: int, budget_ratio: float) -> None:
+        """Measure the seconds of an order from now on; raise _OrderNotTried if they will be more than are left.
+
+        The latest trial took some seconds on this machine; this one's passes cost so many times as much.
+        """
+        estimated_seconds = self._trial_seconds * max(1.0, self._budget_ratio / budget_ratio)
+        if estimated_seconds > max(0.0, self.deadline.left):
+            estimate_text = f"it takes over {estimated_seconds:.1g} s, more than was left of {self.text}"
+            raise _OrderNotTried(f"order {order} was not tried: {estimate_text}")
+        self._begin, self._budget_ratio = monotonic(), budget_ratio
+
+    def end_trial(self) -> None:
+        """Keep the seconds since the trial began."""
+        self._trial_seconds = monotonic() - self._begin
+
+    @property
+    def allows_another(self) -> bool:
+        """Whether as many seconds are left as the latest trial took."""
+        return self.deadline.left >= self._trial_seconds
 
 
-def _try_mdl_cuts(
-    smooth: Recipe, rows: TrainingData, smooth_trial: Candidate, encoded_as: Callable[[Recipe], TrainingData],
-    max_memory: int | None, stop: StopToken, on_trial: Callable[[Mapping[str, float]], None],
-) -> tuple[Recipe, TrainingData, Candidate, str]:  # fmt: skip
-    """Compare MDL's cuts, and ordered levels that are not smoothed, with a recipe of smooth levels, whose candidate is
-    known.
+@dataclass(eq=False)
+class _OrderSearch:
+    """The search for an order; see `choose_order` for its arguments.
 
-    Returns the recipe, rows and candidate to go on with, and a text of the reason. The other arguments are those of
-    `choose_order`.
+    Attributes:
+        recipe, prepared: those of the latest trial, in whose cuts higher orders are tried.
+        time: the time limit.
+        accepted: the accepted trials, from order 1 on; the last one is chosen.
+        cuts_text, ahead_text: what the sentence of the choice says of MDL's cuts, and of the score test.
     """
-    recipe, order = smooth.replace(discretize="mdl-smooth"), smooth.params["order"]
-    cut_rows = encoded_as(recipe)
-    assert cut_rows.encoder is not None, "encoded by this recipe"
-    mdl_smooth = cut_rows.encoded.smooth_levels
-    differs = mdl_smooth != rows.encoded.smooth_levels
-    if not differs.any():
-        return smooth, rows, smooth_trial, ""  # the same levels
-    trial = _evaluate(recipe, cut_rows, {"order": order, "smooth": 0.0}, smooth_trial, max_memory, stop, on_trial)
-    if trial is not None and trial.is_below(smooth_trial):
+
+    recipe: Recipe
+    prepared: TrainingData
+    encoded_as: Callable[[Recipe], TrainingData]
+    time: _TimeLimit
+    max_memory: int | None
+    stop: StopToken
+    on_trial: Callable[[Mapping[str, float]], None]
+    accepted: list[_OrderTrial] = field(default_factory=list)
+    cuts_text: str = ""
+    ahead_text: str = ""
+
+    def __post_init__(self) -> None:
+        self._requested, self._encoding = self.recipe, self.recipe.encoding
+        self._finds_order, self._finds_alpha = (self.recipe.params.get(name) == AUTO for name in ("order", "alpha"))
+
+    def run(self) -> OrderChoice:
+        """Try one order after the other until one is not accepted and the score test finds no tuple lacking."""
+        n_columns, order = self.prepared.encoded.n_columns, self._requested.params["order"]
+        reason = f"the table has {n_columns} column{'s' * (n_columns > 1)}"
+        reason = reason if n_columns <= MAX_ORDER else f"{MAX_ORDER} is the highest order"
+        untried = deque(range(1, min(n_columns, MAX_ORDER) + 1) if self._finds_order else (order,))
+        while untried:
+            order = untried.popleft()
+            try:
+                trial = self._try_order(order)
+            except _OrderNotTried as end:
+                reason = str(end)
+                break
+            if trial is None:
+                fallback = self.recipe.replace(**({"alpha": INITIAL_ALPHA} if self._finds_alpha else {}))
+                text = f"too few rows to hold some out: order={order}{', alpha=1' * self._finds_alpha}"
+                return OrderChoice(fallback, self.prepared, text)
+            if not self.accepted or trial.candidate.is_below(self.accepted[-1].candidate):
+                self.accepted.append(trial)
+                continue
+            reason = self._rejection_text(trial)
+            next_order = self._lacking_order([*untried][:N_ORDERS_AHEAD])
+            if next_order is None:
+                break
+            self.ahead_text = (
+                f"; {order} did not lower it, but a score test found that tuples of {next_order} are lacking"
+            )
+            untried = deque(higher for higher in untried if higher >= next_order)
+        return self._choice(reason)
+
+    def _try_order(self, order: int) -> _OrderTrial | None:
+        """Evaluate an order, with both kinds of cuts if they are to be chosen; None if too few rows can be held out.
+
+        Raises:
+            _OrderNotTried: the columns, the memory or the time do not suffice, though they did for a lower order.
+        """
+        previous = self.accepted[-1].candidate if self.accepted else None
+        # Without an accepted order there is nothing to fall back on: then the time limit does not stop the trial.
+        token = self.time.deadline if self.accepted else self.stop
+        recipe = self.recipe.replace(order=order)
+        try:
+            data = self.prepared if recipe.encoding == self._encoding else self.encoded_as(recipe)
+            recipe, budget_ratio = self._within_budget(recipe, data)
+            self.time.begin_trial(order, budget_ratio)
+            chooses_cuts = recipe.discretize == AUTO and bool(data.encoded.smooth_levels.any())
+            settings = {"order": order, **({"smooth": 1.0} if chooses_cuts else {})}
+            candidate = self._evaluate(recipe, data, settings, previous, token)
+            self.time.end_trial()
+            if chooses_cuts and not self.time.allows_another:
+                self.cuts_text = f"; numbers cut by MDL were not tried, as {self.time.text} had no time left"
+            elif chooses_cuts and candidate is not None:
+                recipe, data, candidate = self._try_mdl_cuts(recipe, data, candidate)
+        except Stopped:
+            if self.stop.stopped or not self.accepted:
+                raise
+            raise _OrderNotTried(f"order {order} was given up when {self.time.text} was over") from None
+        except MemoryLimitError:
+            if not self.accepted:
+                raise
+            raise _OrderNotTried(f"order {order} needs more memory than may be used") from None
+        if recipe.discretize == AUTO:
+            recipe = recipe.replace(discretize="smooth")
+        self.recipe = self.recipe.replace(order=order, discretize=recipe.discretize)
+        self.prepared, self._encoding = data, recipe.encoding
+        if candidate is None:
+            return None
+        return _OrderTrial(recipe.replace(alpha=candidate.alpha) if self._finds_alpha else recipe, data, candidate)
+
+    def _within_budget(self, recipe: Recipe, data: TrainingData) -> tuple[Recipe, float]:
+        """Return the recipe and ratio of `limit_work`; raise _OrderNotTried if the order has no tuples or too many."""
+        order = recipe.params["order"]
+        n_informative = len(informative_columns(data.encoded.levels, recipe.missing == "skip"))
+        if n_informative < order and order > 1:
+            number = f"only {n_informative}" if n_informative else "no"
+            raise _OrderNotTried(f"{number} column{'s have' if n_informative > 1 else ' has'} more than one level")
+        if not self._finds_order:
+            return recipe, 1.0
+        recipe, budget_ratio = limit_work(recipe, data, self.max_memory, self.stop)
+        if order > 1 and budget_ratio < 1.0:
+            raise _OrderNotTried(f"order {order} takes too long to be tried (order={order} fits it anyway)")
+        return recipe, budget_ratio
+
+    def _evaluate(
+        self,
+        recipe: Recipe,
+        data: TrainingData,
+        settings: Mapping[str, float],
+        previous: Candidate | None,
+        token: StopToken,
+    ) -> Candidate | None:
+        """Return a recipe's candidate, its losses on folds of the rows; None if too few rows can be held out.
+
+        Args:
+            recipe, data: of the trial.
+            settings: order and cuts of the trial, reported with each trial of alphas.
+            previous: the candidate to be below; once the first fold is not below it, the others may be skipped.
+            token: stops the trial.
+        """
+        comparable = _comparable_recipe(recipe)
+        request = FitRequest(data, comparable, comparable.params, _report_nothing, token, max_memory=self.max_memory)
+        return best_on_folds(request, lambda trial: self.on_trial({**settings, **trial}), previous)
+
+    def _try_mdl_cuts(
+        self, smooth: Recipe, rows: TrainingData, smooth_trial: Candidate
+    ) -> tuple[Recipe, TrainingData, Candidate]:
+        """Compare MDL's cuts, and ordered levels that are not smoothed, with a recipe of smooth levels, whose candidate
+        is known. Return the recipe, rows and candidate to go on with.
+        """
+        recipe, order = smooth.replace(discretize="mdl-smooth"), smooth.params["order"]
+        cut_rows = self.encoded_as(recipe)
+        assert cut_rows.encoder is not None, "encoded by this recipe"
+        mdl_smooth = cut_rows.encoded.smooth_levels
+        differs = mdl_smooth != rows.encoded.smooth_levels
+        if not differs.any():
+            return smooth, rows, smooth_trial  # the same levels
+        trial = self._evaluate(recipe, cut_rows, {"order": order, "smooth": 0.0}, smooth_trial, self.stop)
+        if trial is None or not trial.is_below(smooth_trial):
+            return smooth, rows, smooth_trial
         smooth_names = [name for name, levels in zip(cut_rows.encoded.names, mdl_smooth, strict=True) if levels]
         names = ", ".join(smooth_names[:5]) + f" and {len(smooth_names) - 5} more" * (len(smooth_names) > 5)
         smooth_text = f" (smooth: {names})" if names else ""
         changed_columns, numeric = set(differs.nonzero()[0]), set(cut_rows.encoder.numeric_)
         changes = [f"numbers are cut by MDL{smooth_text}"] * bool(changed_columns & numeric)
         changes += ["ordered levels are not smoothed"] * bool(changed_columns - numeric)
-        reason = (
+        self.cuts_text = (
             f"; {' and '.join(changes)}, with smooth levels alone it was {_loss_text(smooth_trial.loss)} at {order}"
         )
-        return recipe, cut_rows, trial, reason
-    return smooth, rows, smooth_trial, ""
+        return recipe, cut_rows, trial
+
+    def _rejection_text(self, trial: _OrderTrial) -> str:
+        """Return the reason why the last accepted trial is preferred to another."""
+        accepted, candidate = self.accepted[-1], trial.candidate
+        fold_note = ""
+        if candidate.folds != accepted.candidate.folds:
+            previous_loss = _loss_text(accepted.candidate.on_common_rows(candidate).loss)
+            previous_order = accepted.recipe.params["order"]
+            fold_note = f" of the first fold alone, whose rows lose {previous_loss} at {previous_order}"
+        order, loss = trial.recipe.params["order"], _loss_text(candidate.loss)
+        return f"at {order}, {loss}{fold_note}, it is not lower by one standard error"
+
+    def _lacking_order(self, orders: Sequence[int]) -> int | None:
+        """Return the order of which the accepted model lacks tuples, as `lacking_order` does; None once such an order
+        was tried, or if the time is over.
+        """
+        accepted = self.accepted[-1]
+        if self.ahead_text or self.time.deadline.left < 0:
+            return None
+        return lacking_order(accepted.recipe, accepted.data, orders, self.max_memory, self.stop)
+
+    def _choice(self, reason: str) -> OrderChoice:
+        """Return the last accepted trial as the choice; reason: why the search ended."""
+        chosen = self.accepted[-1]
+        params, trial = chosen.recipe.params, chosen.candidate
+        keep = params.get("keep", 1.0) if self._requested.params.get("keep") != params.get("keep") else 1.0
+        qualifier = f" of single columns and the best {kept_text(keep)} of each higher order" if keep != 1.0 else ""
+        verb = "was"
+        if self._finds_alpha:
+            verb = f"and alpha=({', '.join(f'{alpha:.3g}' for alpha in trial.values)}) were"
+        n_folds = n_validation_folds(chosen.data.encoded.class_rows)
+        folds_text = "a third of the rows" if n_folds == 1 else f"{n_folds} folds"
+        losses_text = ", ".join(
+            f"{_loss_text(earlier.candidate.loss)} at {earlier.recipe.params['order']}" for earlier in self.accepted
+        )
+        reason = reason if self._finds_order else "the order is as given"
+        return OrderChoice(
+            chosen.recipe,
+            chosen.data,
+            f"order={params['order']}{qualifier} {verb} chosen by validation log loss of {folds_text}: "
+            f"{losses_text}{self.ahead_text}; {reason}{self.cuts_text}",
+        )
 
 
 def _loss_text(loss: float) -> str:
@@ -345,8 +452,8 @@ def lacking_order(
             w = first_weights(problem.fit.objective, request, settings.params.get("alpha", 0.0))
             w = final_weights(problem, stop) if w is None else w
             scores = problem.fit.objective.scores(w)[:, : encoded.n_classes]
-        test_table = score_tests(scores, merged, list(combinations(columns, order)), data.n_jobs, stop, N_RANKED_TUPLES)
-        if test_table["p"].min() * n_tuples < LACKING_P:
+        tuples, max_p = list(combinations(columns, order)), LACKING_P / n_tuples
+        if score_tests(scores, merged, tuples, data.n_jobs, stop, max_p)["p"].min() < max_p:
             return order
     return None
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.prepare import TrainingData
@@ -75,47 +75,71 @@ class TupleCounts:
         tested: NDArray[np.bool_],
         parts: Floats,
         stop: StopToken = NEVER,
-        is_exact: NDArray[np.bool_] | None = None,
+        statistics: Floats | None = None,
+        max_p: float = 1.0,
     ) -> Floats:
         """Return the degrees of freedom of each tuple, given which pairs (S, C) of cell and class are tested: for each
         class the cells less the rank of their slices, times the mean of `parts` (S, C), the share that a cell and class
         counts. For a complete table with parts 1 - E / N_c they are (L_1 - 1)(L_2 - 1) ... (C - 1).
 
-        If the rank would take too much memory, the complete table's ratio is used. is_exact: (T,) whether a tuple's
-        rank is computed, which takes most of the time, or its tested cells are counted, an upper bound; None for all.
+        If the rank would take too much memory, the complete table's ratio is used. Ranks take most of the time. With
+        the `statistics` (T,) of the tuples they are counted only until a lower bound of the degrees of freedom shows
+        that p is at least `max_p`; the bound is then returned.
         """
-        space, n_classes = self.tables.space, self.tables.n_classes
-        df, sizes = np.zeros(len(self.tuples)), space.sizes
+        df = np.zeros(len(self.tuples))
 
         def count_tuple(i: int) -> None:
             t = int(self.tuples[i])
-            n, first_cell, end_cell = int(sizes[t]), self.index.begin[t], self.index.begin[t + 1]
-            first, slices = self.slices.first_slice[t, 0], self.slices.first_slice[t, n] - self.slices.first_slice[t, 0]
-            tested_here, free_cells = tested[first_cell:end_cell], 0
-            for k in range(n_classes):
+            first_cell, end_cell = self.index.begin[t], self.index.begin[t + 1]
+            classes_by_pattern: dict[bytes, list[int]] = {}  # classes of which the same cells are tested
+            for k in np.flatnonzero(tested[first_cell:end_cell].any(axis=0)).tolist():
+                classes_by_pattern.setdefault(tested[first_cell:end_cell, k].tobytes(), []).append(k)
+            patterns = [*classes_by_pattern.values()]
+            cells = [first_cell + np.flatnonzero(tested[first_cell:end_cell, k]) for k, *_ in patterns]
+            shares = np.array([parts[here][:, ks].mean(axis=0).sum() for here, ks in zip(cells, patterns, strict=True)])
+            free_cells = np.zeros(len(cells))
+            if statistics is not None:
+                # Free cells are whole numbers: if there are any, there is at least one of the smallest share.
+                smallest_share = shares[shares > 0.0].min(initial=np.inf)
+                if chdtrc(smallest_share, statistics[i]) >= max_p:
+                    return
+                free_cells[:] = [self._least_free_cells(t, here) for here in cells]
+            # Patterns that add most come first, so that few ranks show that p is large.
+            for j in np.argsort([-share * len(here) for share, here in zip(shares, cells, strict=True)]):
                 stop.check()
-                if k == 0 or (tested_here[:, k] != tested_here[:, k - 1]).any():
-                    cells = first_cell + np.flatnonzero(tested_here[:, k])
-                    rank = 0
-                    if is_exact is None or is_exact[i]:
-                        rank = kernels.margin_rank(cells, n, self.slices.slices, first, slices, _MAX_RANK_NUMBERS)
-                    n_levels = self.cover.levels_seen[space.tuples[t, :n]]
-                    free_cells = len(cells) - rank if rank >= 0 else round(len(cells) * (1 - 1 / n_levels).prod())
-                df[i] += free_cells * (parts[cells, k].mean() if len(cells) else 0.0)
+                if statistics is not None and chdtrc(max(free_cells @ shares, smallest_share), statistics[i]) >= max_p:
+                    break
+                free_cells[j] = self._free_cells(t, cells[j])
+            df[i] = free_cells @ shares
 
         run_parts(count_tuple, len(self.tuples), self.jobs)
         return df
 
+    def _free_cells(self, t: int, cells: NDArray[np.int64]) -> int:
+        """Return the number of some cells of tuple t less the rank of their slices."""
+        n, first_slice = int(self.tables.space.sizes[t]), self.slices.first_slice[t]
+        n_slices = first_slice[n] - first_slice[0]
+        rank = kernels.margin_rank(cells, n, self.slices.slices, first_slice[0], n_slices, _MAX_RANK_NUMBERS)
+        if rank >= 0:
+            return len(cells) - rank
+        n_levels = self.cover.levels_seen[self.tables.space.tuples[t, :n]]
+        return round(len(cells) * (1 - 1 / n_levels).prod())
+
+    def _least_free_cells(self, t: int, cells: NDArray[np.int64]) -> int:
+        """Return a lower bound of `_free_cells`: the rank is at most that of all combinations of the cells' levels."""
+        codes = self.tables.space.codes_of(self.index.seen_cells[cells])[:, : self.tables.space.sizes[t]]
+        n_levels = np.array([len(np.unique(column)) for column in codes.T])
+        return max(0, len(cells) - int(n_levels.prod() - (n_levels - 1).prod()))
+
 
 def score_tests(
     scores: Floats, encoded: Encoded, tuples: Sequence[Columns], n_jobs: int | None = None, stop: StopToken = NEVER,
-    n_exact: int | None = None,
+    max_p: float | None = None,
 ) -> pd.DataFrame:  # fmt: skip
     """Return a row per tuple of columns: how much a model with these scores (N, C) would gain by it.
 
-    Columns: "gain" and "gain_error" (nats per test row, with standard error), "chi2", "df", "p". n_exact: number of
-    tuples, those of the largest "chi2" per tested cell, whose "df" is exact; for others it is an upper bound, with
-    which "p" is too large. None for all.
+    Columns: "gain" and "gain_error" (nats per test row, with standard error), "chi2", "df", "p". max_p: the largest
+    "p" of interest, None for all; where "p" is at least so large, "df" and "p" may be lower bounds.
     """
     tuple_counts = TupleCounts.from_rows(encoded, tuples, n_jobs, stop)
     tables, slices, index, rows = tuple_counts.tables, tuple_counts.slices, tuple_counts.index, tuple_counts.rows
@@ -143,26 +167,25 @@ def score_tests(
         def purify_tuple(i: int, f: Floats = f, w: Floats = w, mass: Floats = mass, moves: Floats = moves) -> None:
             stop.check()
             t = int(tuple_counts.tuples[i])
+            if not w[index.begin[t] : index.begin[t + 1]].any():
+                return
             kernels.purify(
                 t, int(sizes[t]), f, w, index.begin, slices.slices, mass, slices.first_slice, moves, _TOL, _STEPS
             )
 
         run_parts(purify_tuple, len(tuple_counts.tuples), tuple_counts.jobs)
         terms[:, k] = free_shares[:, k] * w * f[:, 0] ** 2
-    chi2_by_tuple = np.bincount(tables.tuple_of_seen, terms.sum(axis=1), tables.space.n_tuples)[tuple_counts.tuples]
-    is_exact = None
-    if n_exact is not None and n_exact < len(tuples):
-        n_tested = np.bincount(tables.tuple_of_seen, is_tested.sum(axis=1), tables.space.n_tuples)[tuple_counts.tuples]
-        is_exact = np.zeros(len(tuples), np.bool_)
-        is_exact[np.argsort(-chi2_by_tuple / np.maximum(n_tested, 1.0))[:n_exact]] = True
-    df = tuple_counts.degrees_of_freedom(is_tested, free_shares, stop, is_exact)
+    chi2_of_all = np.bincount(tables.tuple_of_seen, terms.sum(axis=1), tables.space.n_tuples)
+    chi2_by_tuple = chi2_of_all[tuple_counts.tuples].astype(np.float64, copy=False)
+    statistics = None if max_p is None else chi2_by_tuple
+    df = tuple_counts.degrees_of_freedom(is_tested, free_shares, stop, statistics, 1.0 if max_p is None else max_p)
     return pd.DataFrame(
         {
             "gain": (chi2_by_tuple - 2.0 * df) / (2.0 * total_rows),
             "gain_error": np.sqrt(2.0 * df + 4.0 * np.maximum(0.0, chi2_by_tuple - df)) / (2.0 * total_rows),
             "chi2": chi2_by_tuple,
             "df": df,
-            "p": np.where(df > 0, chi2.sf(chi2_by_tuple, np.maximum(df, 1e-9)), 1.0),
+            "p": _upper_tail(chi2_by_tuple, df),
         }
     )
 
@@ -208,6 +231,12 @@ def associations(
             "g2": statistics[:, 0],
             "chi2": statistics[:, 1],
             "df": df,
-            "p": np.where(df > 0, chi2.sf(statistics[:, 1], np.maximum(df, 1e-9)), 1.0),
+            "p": _upper_tail(statistics[:, 1], df),
         }
     )
+
+
+def _upper_tail(statistics: Floats, df: Floats) -> Floats:
+    """Return the probability of statistics (T,) at least so large by chance; 1 without degrees of freedom."""
+    p: Floats = np.where(df > 0, chdtrc(np.maximum(df, 1e-9), statistics), 1.0)
+    return p

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from bokeh.models import BasicTicker, BasicTickFormatter, BoxZoomTool, CustomJS, CustomJSHover, HoverTool, PlainText
 from bokeh.models.annotations import LegendItem
+from bokeh.models.axes import Axis as BokehAxis
 from bokeh.plotting import figure
 from contourpy import contour_generator
 from numpy.typing import NDArray
@@ -188,7 +189,7 @@ def value_words(surface: Surface) -> str:
     return "highest score, not a probability"
 
 
-def _label_axis(axis: Any, shown_axis: Axis, *, tilts: bool) -> None:
+def _label_axis(axis: BokehAxis, shown_axis: Axis, *, tilts: bool) -> None:
     axis.axis_label = PlainText(text=str(shown_axis.name))
     if shown_axis.numeric:
         axis.update(ticker=BasicTicker(desired_num_ticks=6), formatter=BasicTickFormatter())

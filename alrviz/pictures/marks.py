@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from bokeh.core.property.vectorization import Field, Value
+from bokeh.models import Axis, GlyphRenderer
 from numpy.typing import NDArray
 
 
@@ -17,7 +18,7 @@ class Marks:
         count: how many there are.
     """
 
-    def __init__(self, renderer: Any):
+    def __init__(self, renderer: GlyphRenderer):
         self._glyph, self._data = renderer.glyph, renderer.data_source.data
         self.kind = type(self._glyph).__name__
         self.count = max(map(len, self._data.values()), default=0)
@@ -64,7 +65,7 @@ class Marks:
         return value if not is_column else value[0] if len(value) else None
 
 
-def level_words(axis: Any) -> Callable[[float], str] | None:
+def level_words(axis: Axis) -> Callable[[float], str] | None:
     """Return the function that names a place on an axis of levels; None for another axis.
 
     Of a formatter written in JavaScript only what it looks words up in is known.

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from bokeh.models import FixedTicker, HoverTool
 from bokeh.plotting import figure
+from numpy.typing import NDArray
 
 from alrviz.pictures.formatting import LOSSES, short_count, short_seconds
 from alrviz.pictures.labels import log_ticks
@@ -99,7 +100,9 @@ def _loss_points(order_rows: Sequence[Any]) -> Data:
     return {"x": x, "y": mean, "low": mean - spread, "high": mean + spread, "error": error, "words": texts}
 
 
-def _loss_axis(folds: Any, means: Data, automatic: Data, reference_levels: Sequence[float]) -> tuple[Range, bool]:
+def _loss_axis(
+    folds: Sequence[NDArray[np.float64]], means: Data, automatic: Data, reference_levels: Sequence[float]
+) -> tuple[Range, bool]:
     """Return the range of the axis of losses, and whether it is logarithmic; folds: an array of losses for each."""
     all_means = np.array([*means["y"], *automatic["y"], *reference_levels])
     if len(all_means) and all_means.min() > 0 and all_means.max() > MIN_LOG_RATIO * all_means.min():
@@ -156,7 +159,7 @@ def _cost_points(name: str, order_rows: Sequence[Any]) -> Data:
     return {"x": x[is_positive], "y": cost_values[is_positive], "words": texts}
 
 
-def _label_positions(y: Any) -> Data:
+def _label_positions(y: NDArray[np.float64]) -> Data:
     """Return where the label of each point is, away from the line y (n,): below a minimum, else above or beside."""
     label_positions = []
     for k, value in enumerate(y):
@@ -168,7 +171,7 @@ def _label_positions(y: Any) -> Data:
     return {name: [side[k] for side in label_positions] for k, name in enumerate(("align", "dx", "dy"))}
 
 
-def log_range(values: Any) -> Range:
+def log_range(values: NDArray[np.float64]) -> Range:
     """Return a range of whole powers of ten, two at least, that holds the values, with room for a number above."""
     if not len(values):
         return 1.0, 100.0

@@ -16,7 +16,7 @@ from alrviz.fitting.families.family import GREY
 # Of each label that a family gives out. Six hues for the rivals that no colour-blind reader confounds do not exist: of
 # all pairs with one of these the nearest (rf and alr, seen without red) are 15 apart in Lab, and each racer has a mark
 # of its own beside.
-FAMILY_COLOURS = {label: colour for family in FAMILIES.values() for label, colour in family.colours.items()}
+FAMILY_COLOURS = {label: colour for definition in FAMILIES.values() for label, colour in definition.colours.items()}
 # Of columns, where classes have colours of their own beside them: hues that no class and no family has.
 COLUMN_COLOURS = ("#6F42C1", "#7D8200", "#8A1C4A", "#7A4B2A", "#4A6A7A", "#A3299A", "#4E6B1F")
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex")

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from bokeh.models import ColumnDataSource, LogScale
+from bokeh.models import ColumnDataSource, LogScale, Range1d, Scale
 from bokeh.plotting import figure
 
 from alrviz.pictures.palette import GROUNDS, INKS
@@ -106,7 +106,7 @@ def _separate_labels(
                 labels[k]["dy"] = min(labels[k]["dy"], label["dy"] - LINE_HEIGHT_PX)
 
 
-def _axis_share(axis: Any, scale: Any, value: float) -> float:
+def _axis_share(axis: Range1d, scale: Scale, value: float) -> float:
     """Return the position of a value on an axis (range) of this scale, from 0 to 1."""
     low, high, position = float(axis.start), float(axis.end), value
     if isinstance(scale, LogScale):
@@ -114,7 +114,7 @@ def _axis_share(axis: Any, scale: Any, value: float) -> float:
     return (position - low) / (high - low)
 
 
-def _clip_to_axis(axis: Any, value: float | None) -> float:
+def _clip_to_axis(axis: Range1d, value: float | None) -> float:
     """Return a value within the axis's range; its start without a value."""
     low, high = sorted((float(axis.start), float(axis.end)))
     return float(axis.start) if value is None else min(max(value, low), high)

@@ -65,7 +65,7 @@ def test_a_pool_is_begun_only_for_what_is_left(tmp_path):
 @pytest.mark.parametrize(
     ("module", "compute"),
     [
-        (races, lambda data: races.raced({}, data, Recipe("lr", order=1, holdout=0.0, max_iter=1))),
+        (races, lambda data: races.raced({}, data, Recipe("lr", order=1, alpha=0.3, holdout=0.0, max_iter=1))),
         (elr_trace, lambda data: elr_trace.traced("one", data, 1)),
         (limit_studies, lambda data: limit_studies.poker(300)),
         (limit_studies, limit_studies.elr_optimum),

@@ -12,7 +12,9 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_saved_view_is_drawn_without_a_network(new_page: Any, tmp_path: Path) -> None:
-    race = alrviz.race(alrviz.load_demo("led", rows=300), [alrviz.Recipe("lr", max_iter=9), alrviz.Recipe("alr")])
+    race = alrviz.race(
+        alrviz.load_demo("led", rows=300), [alrviz.Recipe("lr", max_iter=9, alpha=0.3), alrviz.Recipe("alr", alpha=1.0)]
+    )
     race.start()
     race.join()
     view = alrviz.RaceView(race)

@@ -394,6 +394,9 @@ AGES = [str(age) for age in range(20, 60)]
         (["1 min 30 sec", "2 min", "45 s"], [0.025, 2 / 60, 0.0125]),
         (["3 weeks", "2 days", "1 year"], [21, 2, 365.25]),
         (["27:30", "1:15", "30:00"], [27.5, 1.25, 30]),
+        (["9am", "12 pm", "1pm", "12a.m.", "11 PM"], [9, 12, 13, 0, 23]),
+        (["09h30", "10 h 15", "14h00", "0h45", "23h59"], [9.5, 10.25, 14, 0.75, 23 + 59 / 60]),
+        (["£1.2m", "£3.4m", "£500k", "£2m", "£750"], [1.2e6, 3.4e6, 5e5, 2e6, 750]),
         (["19 but unclear", "20?", "~21", "c. 22", "23 (approx)", *AGES], [19, 20, 21, 22, 23, *map(int, AGES)]),
         (["90+", "85 or older", "<18", "over 95", *AGES], [90, 85, 18, 95, *map(int, AGES)]),
         (["12*", "13**", *AGES], [12, 13, *map(int, AGES)]),
@@ -980,7 +983,8 @@ def test_numbered_answers_are_in_the_order_of_their_numbers(levels, order, no_an
 @pytest.mark.parametrize(
     "levels",
     [["2 rooms", "1 room", "3 rooms"], ["5 mg", "500 ug", "10 mg"], ["1 week", "2 days", "3 months"],
-     ["1 - North", "2 - North", "3 - East"], ["12 High St", "14 Low St", "3 Mill Ln"]],
+     ["1 - North", "2 - North", "3 - East"], ["12 High St", "14 Low St", "3 Mill Ln"],
+     ["Jones (34)", "Smith (27)", "Lee (51)"]],
 )  # fmt: skip
 def test_other_texts_that_begin_with_numbers_are_no_numbered_answers(levels):
     assert answer_codes(levels) is None
@@ -993,7 +997,8 @@ def test_other_texts_that_begin_with_numbers_are_no_numbered_answers(levels):
         ["1st half 2020", "2nd half 2020", "1st half 2021"], ["H2 2019", "H1 2020", "H2 2020"],
         ["4Q20", "1Q21", "3Q21"], ["4th quarter 2020", "1st quarter 2021", "3rd quarter 2021"],
         ["2021-W09", "2021-W10", "2022-W01"], ["2021M02", "2021M10", "2022M01"], ["Week 2", "Week 9", "Week 10"],
-        ["Autumn 2019", "Spring 2020", "Autumn 2020"],
+        ["Autumn 2019", "Spring 2020", "Autumn 2020"], ["S", "M", "L", "XL"], ["never", "monthly", "weekly", "daily"],
+        ["<$500", "$500-$1k", "$1k-$20k", ">$20k"],
     ],
 )  # fmt: skip
 def test_periods_are_ordered(order):
@@ -1076,6 +1081,12 @@ def test_ids_on_several_rows_are_offered_as_groups(name, label):
     dataset = read(f"{name},x,class\n{rows}", "class")
     assert {column.name: column.offered_role for column in dataset.columns}[name] == "group"
     assert noted(dataset, "kind 'group'", name)
+
+
+@pytest.mark.parametrize("name", ["employees", "sessions", "members", "resp", "accounts"])
+def test_counts_of_units_are_no_groups(name):
+    rows = "".join(f"{k % 40 + 3},{k * 7 % 90 / 4},{'ab'[k % 3 > 0]}\n" for k in range(160))
+    assert read(f"{name},x,class\n{rows}", "class").kinds[name] == "numeric"
 
 
 def test_levels_named_like_ids_are_no_groups():

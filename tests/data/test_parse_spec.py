@@ -231,8 +231,11 @@ def random_column(rng, n):
         lambda: [text.replace("-", "\u2212") for text in number],
         lambda: [f"{k % 28 + 1} {FRENCH_MONTHS.split()[k % 12]} {2000 + k % 9}" for k in rng.integers(0, 300, n)],
         lambda: [f"{text}{'%' if k % 3 else ''}" for k, text in enumerate(whole)],
-    ][rng.integers(0, 11)]()
-    gap = ["", "NA", "?", "-99", "31.02.2020", "#DIV/0!", "what", "2020-01-05"][rng.integers(0, 8)]
+        lambda: [f"R{k % 5 + 1}/{k % 12 + 1}/{k % 28 + 1}" for k in rng.integers(0, 300, n)],
+        lambda: [f"{k} - {['Never', 'Rarely', 'Often', 'Always', 'Refused'][k]}" for k in rng.integers(0, 5, n)],
+        lambda: [f"Q{k % 4 + 1} {2018 + k % 3}" for k in rng.integers(0, 300, n)],
+    ][rng.integers(0, 14)]()
+    gap = ["", "NA", "?", "-99", "31.02.2020", "#DIV/0!", "what", "2020-01-05", "n.d.", "./."][rng.integers(0, 10)]
     return [
         gap if lost else text for text, lost in zip(column, rng.random(n) < rng.choice([0, 0.03, 0.1]), strict=True)
     ]

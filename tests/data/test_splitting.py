@@ -155,7 +155,7 @@ def test_alpha_is_chosen_by_folds_that_keep_to_it_too(frame):
 
 def test_runs_respect_split_by(frame):
     dataset = table(frame).split_by(time="day")
-    prepared = prepare(dataset, Recipe("lr", holdout=0.3))
+    prepared = prepare(dataset, Recipe("lr", holdout=0.3, alpha=0.3))
     splits = split_table(dataset, 0.3, 0)
     assert (prepared.encoded.n_rows, prepared.holdout.n_rows) == (len(splits.train), len(splits.test))
     assert split_table(dataset, 0.3, 0) is splits, "drawn once"

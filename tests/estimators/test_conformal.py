@@ -89,7 +89,7 @@ def test_wrong_input_is_refused():
     with pytest.raises(TableError, match=r"\(2,\).* 1 rows"):
         conformal(model, X[:1], y[:2])
     with pytest.raises(AlrvizError, match="predict_proba"):
-        conformal(LRClassifier(objective="hinge").fit(X, y), X, y)
+        conformal(LRClassifier(objective="hinge", alpha=0.3).fit(X, y), X, y)
 
 
 def test_other_classifiers_have_sets_too():

@@ -45,7 +45,7 @@ def test_the_parts_of_a_score_add_up(table):
     X, y = table(80)
     X["constant"] = 3.0
     X.index = [f"row {i}" for i in range(len(X))]
-    model = DLRClassifier().fit(X, y)
+    model = DLRClassifier(alpha=10.0).fit(X, y)
     parts = model.explain(X[:7])
     assert parts.index[0] == ("row 0", "intercept")
     assert sorted(parts.loc["row 0"].index) == sorted(["intercept", *X.columns])
@@ -62,7 +62,7 @@ def test_the_parts_of_a_score_add_up(table):
 
 def test_levels_and_gaps_that_training_never_saw():
     X, y = mixed(150)
-    model = DLRClassifier().fit(X.dropna(), y[X.notna().all(axis=1)])
+    model = DLRClassifier(alpha=10.0).fit(X.dropna(), y[X.notna().all(axis=1)])
     odd = X[:4].copy()
     odd["text"] = ["z", "a", None, "b"]
     odd.loc[odd.index[0], "number"] = np.nan
@@ -82,12 +82,12 @@ def test_rows_are_weighted_and_left_out():
 
 def test_class_weights_move_the_boundary_and_no_density():
     X, y = mixed(120)
-    plain = DLRClassifier(bandwidth="silverman").fit(X, y)
-    heavy = DLRClassifier(bandwidth="silverman", class_weight={"yes": 10.0}).fit(X, y)
+    plain = DLRClassifier(bandwidth="silverman", alpha=10.0).fit(X, y)
+    heavy = DLRClassifier(bandwidth="silverman", class_weight={"yes": 10.0}, alpha=10.0).fit(X, y)
     np.testing.assert_array_equal(plain.bandwidths_, heavy.bandwidths_)
     assert heavy.predict_proba(X)[:, 1].mean() > plain.predict_proba(X)[:, 1].mean() + 0.1
     with pytest.raises(RecipeError, match="class_weight names 'ja'"):
-        DLRClassifier(class_weight={"ja": 1}).fit(X, y)
+        DLRClassifier(class_weight={"ja": 1}, alpha=10.0).fit(X, y)
 
 
 def test_it_beats_a_straight_line_where_the_effect_turns():
@@ -95,14 +95,14 @@ def test_it_beats_a_straight_line_where_the_effect_turns():
     rng = np.random.default_rng(0)
     age = rng.uniform(20, 90, (600, 1))
     y = rng.random(600) < 1 / (1 + np.exp(-((age[:, 0] - 55) ** 2 / 150 - 3)))
-    model, line = DLRClassifier().fit(age[:400], y[:400]), LogisticRegression().fit(age[:400], y[:400])
+    model, line = DLRClassifier(alpha=10.0).fit(age[:400], y[:400]), LogisticRegression().fit(age[:400], y[:400])
     assert model.score(age[400:], y[400:]) > line.score(age[400:], y[400:]) + 0.15
 
 
 def test_estimator_fits_the_same_model_as_a_run_of_its_recipe():
     dataset = load_demo("mixed-types", 300)
     for mode in MODES:
-        recipe = Recipe("dlr", bandwidth=mode, holdout=0.0, seed=3)
+        recipe = Recipe("dlr", bandwidth=mode, holdout=0.0, seed=3, alpha=10.0)
         run = Run(dataset, recipe)
         for _ in run.steps():
             pass
@@ -115,7 +115,7 @@ def test_estimator_fits_the_same_model_as_a_run_of_its_recipe():
 
 def test_unpickled_model_predicts_the_same_and_is_no_larger_than_its_rows():
     X, y = three(2000)
-    model = DLRClassifier(max_iter=3)
+    model = DLRClassifier(max_iter=3, alpha=10.0)
     with pytest.warns(match="max_iter=3"):
         model.fit(X, y)
     before = pickle.dumps(model)
@@ -127,8 +127,8 @@ def test_unpickled_model_predicts_the_same_and_is_no_larger_than_its_rows():
 
 def test_unfittable_settings_raise():
     with pytest.raises(TableError, match="no column has a feature"):
-        DLRClassifier().fit(pd.DataFrame({"a": [1.0, 1.0, 1.0]}), [0, 1, 0])
+        DLRClassifier(alpha=10.0).fit(pd.DataFrame({"a": [1.0, 1.0, 1.0]}), [0, 1, 0])
     with pytest.raises(RecipeError, match="did you mean 'validation'"):
-        DLRClassifier(bandwidth="validate").fit([[1.0], [2.0]], [0, 1])
+        DLRClassifier(bandwidth="validate", alpha=10.0).fit([[1.0], [2.0]], [0, 1])
     with pytest.raises(AlrvizError, match="infinite"):
-        DLRClassifier().fit([[1.0], [np.inf]], [0, 1])
+        DLRClassifier(alpha=10.0).fit([[1.0], [np.inf]], [0, 1])

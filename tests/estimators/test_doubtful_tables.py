@@ -40,7 +40,7 @@ def _nothing_said_yet(monkeypatch):
     ],
 )
 def test_doubtful_table_warns_once(X, settings, weights, words):
-    model = LRClassifier(order=1, max_iter=2, tol=0.0, **settings)
+    model = LRClassifier(order=1, alpha=0.3, max_iter=2, tol=0.0, **settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", DoubtfulTableWarning)

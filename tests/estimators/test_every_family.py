@@ -27,7 +27,9 @@ pytestmark = [
 
 def short(name, **more):
     own = FAMILIES[name].params
-    return Recipe(name, **{key: value for key, value in {"max_iter": 5, "order": 2, **more}.items() if key in own})
+    return Recipe(
+        name, **{key: value for key, value in {"max_iter": 5, "order": 2, "alpha": 1.0, **more}.items() if key in own}
+    )
 
 
 @pytest.fixture(scope="module")

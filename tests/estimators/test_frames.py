@@ -31,18 +31,18 @@ MODELS = {
     "lr": LRClassifier(order=2, alpha=0.1),
     "alr-3": ALRClassifier(order=3, alpha=0.1, penalty="w"),
     "alr-skip": ALRClassifier(order=2, alpha=0.1, missing="skip", unseen="m-estimate"),
-    "salr": SelectiveALRClassifier(order=2, keep=0.5),
-    "salr-cells": SelectiveALRClassifier(order=2, keep=0.5, unit="cell"),
+    "salr": SelectiveALRClassifier(order=2, keep=0.5, alpha=1.0),
+    "salr-cells": SelectiveALRClassifier(order=2, keep=0.5, unit="cell", alpha=1.0),
     "hlr": HLRClassifier(order=2, alpha=0.1),
     "hlr-smooth": HLRClassifier(order=2, alpha=0.1, discretize="smooth"),
-    "hsalr": HierarchicalSelectiveALRClassifier(order=2, keep=0.5),
+    "hsalr": HierarchicalSelectiveALRClassifier(order=2, keep=0.5, alpha=1.0),
     "anje": AnJEClassifier(order=2),
     "nb": NaiveBayesClassifier(),
-    "wanbia-c": WANBIACClassifier(),
+    "wanbia-c": WANBIACClassifier(alpha=1.0),
     "auto": AutoClassifier(order=2, alpha=0.1),
     "dlr": DLRClassifier(alpha=1.0),
     "tan": TANClassifier(),
-    "kdb": KDBClassifier(k=2),
+    "kdb": KDBClassifier(k=2, selective=False),
     "elr": ELRClassifier(cross_tuning=False, max_iter=3),
 }
 # Effects under the counts of cells are those under the rows, but where some rows have no cell of the model.
@@ -155,10 +155,10 @@ def test_unfitted_classifier_has_no_attributes():
     X, _ = drawn(10)
     for ask in ("predict", "predict_proba", "decision_function", "explain"):
         with pytest.raises(NotFittedError):
-            getattr(LRClassifier(), ask)(X)
+            getattr(LRClassifier(alpha=0.3), ask)(X)
     with pytest.raises(NotFittedError):
-        LRClassifier().to_frame()
-    assert not hasattr(LRClassifier(), "log_theta_")
+        LRClassifier(alpha=0.3).to_frame()
+    assert not hasattr(LRClassifier(alpha=0.3), "log_theta_")
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -183,7 +183,7 @@ def test_the_mean_of_one_network_is_explained_as_that_network():
 def test_density_frame_agrees_with_explain():
     X, y = mixed()
     X = X[["number", "text", "flag"]]
-    model = DLRClassifier().fit(X, y)
+    model = DLRClassifier(alpha=10.0).fit(X, y)
     frame = model.to_frame()
     assert frame.columns.tolist() == [("phi", "yes"), ("contribution", "yes")]
     assert frame.loc["text"].index.tolist() == ["a", "b", "missing"]

@@ -86,9 +86,9 @@ def test_no_step_from_anje_is_anje(order):
     X, y = mixed()
     anje = AnJEClassifier(order=order).fit(X, y)
     for model in (
-        LRClassifier(order=order, start="anje", max_iter=0),
-        LRClassifier(order=order, start="anje", max_iter=0, scale="diagonal"),
-        ALRClassifier(order=order, start="anje", max_iter=0),
+        LRClassifier(order=order, start="anje", max_iter=0, alpha=0.3),
+        LRClassifier(order=order, start="anje", max_iter=0, scale="diagonal", alpha=0.3),
+        ALRClassifier(order=order, start="anje", max_iter=0, alpha=1.0),
     ):
         model.fit(X, y)
         np.testing.assert_allclose(model.predict_log_proba(X), anje.predict_log_proba(X), rtol=0, atol=1e-12)
@@ -97,7 +97,7 @@ def test_no_step_from_anje_is_anje(order):
 
 def test_one_is_anje_at_order_1():
     X, y = mixed()
-    one = WANBIACClassifier(start="one", max_iter=0).fit(X, y)
+    one = WANBIACClassifier(start="one", max_iter=0, alpha=1.0).fit(X, y)
     np.testing.assert_allclose(one.predict_proba(X), NaiveBayesClassifier().fit(X, y).predict_proba(X), atol=1e-14)
 
 
@@ -117,7 +117,9 @@ def test_with_one_penalty_on_phi_every_family_has_one_optimum(order):
 
 
 @pytest.mark.parametrize("missing", ["level", "skip"])
-@pytest.mark.parametrize("model", [LRClassifier(), ALRClassifier(penalty="w"), AnJEClassifier()], ids=str)
+@pytest.mark.parametrize(
+    "model", [LRClassifier(alpha=0.3), ALRClassifier(penalty="w", alpha=1.0), AnJEClassifier()], ids=str
+)
 def test_integer_weights_are_repeated_rows(model, missing):
     X, y = mixed()
     weights = np.random.default_rng(0).integers(0, 4, len(y))
@@ -142,9 +144,9 @@ def test_class_weights_are_sample_weights_that_theta_does_not_see():
     by_class = LRClassifier(class_weight={7: 3, 9: 0.5}, **settings).fit(X, y)
     by_row = LRClassifier(**settings).fit(X, y, np.select([y == 7, y == 9], [3.0, 0.5], 1.0))
     np.testing.assert_allclose(by_class.predict_proba(X), by_row.predict_proba(X), rtol=0, atol=1e-8)
-    plain = ALRClassifier(max_iter=0).fit(X, y)
+    plain = ALRClassifier(max_iter=0, alpha=1.0).fit(X, y)
     np.testing.assert_array_equal(
-        ALRClassifier(max_iter=0, class_weight="balanced").fit(X, y).log_theta_, plain.log_theta_
+        ALRClassifier(max_iter=0, class_weight="balanced", alpha=1.0).fit(X, y).log_theta_, plain.log_theta_
     )
     shares = LRClassifier(class_weight="balanced", **settings).fit(X, y)
     mass = shares.predict_proba(X) * (len(y) / 3 / np.bincount(y)[y])[:, None]
@@ -155,7 +157,7 @@ def test_unseen_cells():
     X, y = drawn(150)
     strange = X[:1].replace({column: {X[column].iloc[0]: "never seen"} for column in ("c0", "c1", "c2", "c3")})
     half = X[:1].replace({"c0": {X["c0"].iloc[0]: "never seen"}})
-    for model in (LRClassifier(), ALRClassifier(penalty="w"), AnJEClassifier()):
+    for model in (LRClassifier(alpha=0.3), ALRClassifier(penalty="w", alpha=1.0), AnJEClassifier()):
         model.fit(X, y)
         np.testing.assert_allclose(
             model.predict_proba(strange)[0], softmax(model.intercept_), rtol=1e-12, err_msg="neutral: 0 for every class"
@@ -206,8 +208,8 @@ def test_separation_warns():
 def test_threads_change_no_bit(order):
     X, y = drawn(60_000, columns=7)
     for model in (
-        LRClassifier(order=order, max_iter=3, n_jobs=1),
-        ALRClassifier(order=order, max_iter=3, n_jobs=1),
+        LRClassifier(order=order, max_iter=3, n_jobs=1, alpha=0.3),
+        ALRClassifier(order=order, max_iter=3, n_jobs=1, alpha=1.0),
     ):
         with pytest.warns(match="max_iter=3"):
             one = model.fit(X, y)

@@ -87,7 +87,7 @@ def test_a_row_of_weight_0_is_absent():
     X, y = drawn(80)
     strange = pd.concat([X, pd.DataFrame({column: ["other"] for column in X})])
     weights = np.append(np.ones(80), 0.0)
-    for model in (LRClassifier(), ALRClassifier(penalty="w"), AnJEClassifier()):
+    for model in (LRClassifier(alpha=0.3), ALRClassifier(penalty="w", alpha=1.0), AnJEClassifier()):
         expected = model.fit(X, y).predict_proba(X)
         found = model.fit(strange, np.append(y, "k9"), weights)
         np.testing.assert_array_equal(found.classes_, ["k0", "k1", "k2"])

@@ -91,7 +91,7 @@ def test_a_pickle_is_small_and_predicts_the_same(model):
 
 def test_joblib_keeps_it(tmp_path):
     X, y = mixed()
-    model = LRClassifier().fit(X, y)
+    model = LRClassifier(alpha=0.3).fit(X, y)
     joblib.dump(model, tmp_path / "model.joblib")
     again = joblib.load(tmp_path / "model.joblib")
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
@@ -119,7 +119,7 @@ def test_classifier_drops_the_run(model):
 
 
 def test_a_second_fit_forgets_the_first():
-    model = LRClassifier(order=1).fit(*mixed())
+    model = LRClassifier(order=1, alpha=0.3).fit(*mixed())
     X, y = drawn()
     model.set_params(order=2).fit(X.to_numpy(), y)
     assert not hasattr(model, "feature_names_in_")
@@ -128,8 +128,8 @@ def test_a_second_fit_forgets_the_first():
 
 def test_several_threads_may_ask_one_model():
     X, y = drawn(2000)
-    model = pickle.loads(pickle.dumps(LRClassifier().fit(X, y)))
-    expected = LRClassifier().fit(X, y).predict_proba(X)
+    model = pickle.loads(pickle.dumps(LRClassifier(alpha=0.3).fit(X, y)))
+    expected = LRClassifier(alpha=0.3).fit(X, y).predict_proba(X)
     for found in joblib.Parallel(4, backend="threading")(joblib.delayed(model.predict_proba)(X) for _ in range(12)):
         np.testing.assert_array_equal(found, expected)
 
@@ -140,7 +140,7 @@ def test_search_pipeline_and_workers():
     scaled = make_column_transformer(
         (StandardScaler(), numbers), remainder="passthrough", verbose_feature_names_out=False
     ).set_output(transform="pandas")
-    pipeline = make_pipeline(scaled, LRClassifier())
+    pipeline = make_pipeline(scaled, LRClassifier(alpha=0.3))
     grid = {"lrclassifier__order": [1, 2], "lrclassifier__alpha": [0.1, 10.0]}
     search = GridSearchCV(pipeline, grid, cv=3, scoring="neg_log_loss").fit(X, y)
     assert search.best_score_ > -0.6
@@ -226,26 +226,28 @@ def test_classes_of_every_dtype(labels):
 
 
 def test_tags_declare_accepted_input():
-    tags = get_tags(LRClassifier())
+    tags = get_tags(LRClassifier(alpha=0.3))
     assert tags.estimator_type == "classifier"
     inputs = tags.input_tags
     assert (inputs.allow_nan, inputs.categorical, inputs.string, inputs.sparse) == (True, True, True, False)
 
 
 @pytest.mark.parametrize("name", ["iris", "wine", "breast-cancer", "led", "tic-tac-toe"])
-@pytest.mark.parametrize("model", [LRClassifier(order=1), AnJEClassifier(), NaiveBayesClassifier()], ids=str)
+@pytest.mark.parametrize("model", [LRClassifier(order=1, alpha=0.3), AnJEClassifier(), NaiveBayesClassifier()], ids=str)
 def test_defaults_do_not_warn(model, name):
     data = load_demo(name)
     assert model.fit(data.X, data.y).outcome_.code == "converged"  # and a warning is an error
 
 
 @pytest.mark.xfail(
-    (ALRClassifier().penalty, LRClassifier().alpha) == ("phi", 0.01),
+    (ALRClassifier(alpha=1.0).penalty, LRClassifier(alpha=0.3).alpha) == ("phi", 0.01),
     reason="so light a penalty on phi takes more than 200 steps: LED at n = 2, most sets in units of log theta",
     strict=False,
 )
 @pytest.mark.parametrize("name", ["iris", "wine", "breast-cancer", "led", "tic-tac-toe"])
-@pytest.mark.parametrize("model", [LRClassifier(), ALRClassifier(), WANBIACClassifier()], ids=str)
+@pytest.mark.parametrize(
+    "model", [LRClassifier(alpha=0.3), ALRClassifier(alpha=1.0), WANBIACClassifier(alpha=1.0)], ids=str
+)
 def test_default_fits_do_not_warn(model, name):
     test_defaults_do_not_warn(model, name)
 
@@ -255,11 +257,11 @@ def test_columns_without_cuts_warn_with_advice():
     X, y = pd.DataFrame({"left": a, "right": b, "same": 1.0}), a * b > 0
     told = r"no cut in 2 of 3 numeric columns: 'left', 'right'.*discretize=\"quantile\""
     with pytest.warns(LostColumnsWarning, match=told):
-        blind = LRClassifier(order=2).fit(X, y)
+        blind = LRClassifier(order=2, alpha=0.3).fit(X, y)
     assert blind.score(X, y) < 0.6
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert LRClassifier(order=2, discretize="quantile").fit(X, y).score(X, y) > 0.85
+        assert LRClassifier(order=2, discretize="quantile", alpha=0.3).fit(X, y).score(X, y) > 0.85
 
 
 def test_lost_columns_are_warned_of_once_not_once_a_fold():
@@ -267,5 +269,5 @@ def test_lost_columns_are_warned_of_once_not_once_a_fold():
     X, y = pd.DataFrame({"first": a, "second": b}), a * b > 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        cross_val_score(LRClassifier(order=2), X, y, cv=4)
+        cross_val_score(LRClassifier(order=2, alpha=0.3), X, y, cv=4)
     assert len([one for one in caught if issubclass(one.category, LostColumnsWarning)]) == 1

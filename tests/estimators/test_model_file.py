@@ -50,7 +50,7 @@ from tests.estimators.model_files import about_of, file_of
 from tests.estimators.tables import drawn, mixed
 
 UNKNOWN_TABLE = pytest.mark.filterwarnings("ignore:the model does not say how its table was read")
-SHORT = {"max_iter": 8, "tol": 0.0}
+SHORT = {"alpha": 1.0, "max_iter": 8, "tol": 0.0}
 MODELS = {
     "lr-2": LRClassifier(order=2, **SHORT),
     "lr-1-m-estimate": LRClassifier(order=1, unseen="m-estimate", center="anje", **SHORT),
@@ -66,7 +66,7 @@ MODELS = {
     "nb": NaiveBayesClassifier(),
     "anje-3": AnJEClassifier(order=3, unseen="m-estimate"),
     "tan": TANClassifier(),
-    "kdb": KDBClassifier(k=2),
+    "kdb": KDBClassifier(k=2, selective=False),
     "kdb-selective": KDBClassifier(k=2, selective=True),
     "elr-nb": ELRClassifier(cross_tuning=False, max_iter=3),
     "elr-tan": ELRClassifier(structure="tan", cross_tuning=False, max_iter=3),
@@ -74,10 +74,10 @@ MODELS = {
     "ande-0": AnDEClassifier(n=0),
     "ande-1": AnDEClassifier(n=1),
     "ande-2": AnDEClassifier(n=2, smoothing=0.5),
-    "dlr": DLRClassifier(class_weight="balanced"),
-    "dlr-loo": DLRClassifier(bandwidth="loo", max_iter=2, tol=0.0),
-    "dlr-paper": DLRClassifier(bandwidth="paper", max_iter=2, tol=0.0),
-    "dlr-validation": DLRClassifier(bandwidth="validation", max_iter=2, tol=0.0),
+    "dlr": DLRClassifier(class_weight="balanced", alpha=10.0),
+    "dlr-loo": DLRClassifier(bandwidth="loo", max_iter=2, tol=0.0, alpha=10.0),
+    "dlr-paper": DLRClassifier(bandwidth="paper", max_iter=2, tol=0.0, alpha=10.0),
+    "dlr-validation": DLRClassifier(bandwidth="validation", max_iter=2, tol=0.0, alpha=10.0),
 }
 
 
@@ -183,7 +183,7 @@ def test_the_script_scores_alone_as_the_model_does(tmp_path):
 
 def test_file_contains_its_provenance(tmp_path):
     dataset = load_demo("led", rows=200)
-    model = ALRClassifier(order=1, max_iter=30).fit(dataset.X, dataset.y)
+    model = ALRClassifier(order=1, max_iter=30, alpha=1.0).fit(dataset.X, dataset.y)
     save_model(model, tmp_path / "m.zip", dataset=dataset)
     about = about_of(tmp_path / "m.zip")
     assert about["data"] == {"name": dataset.name, "hash": dataset.hash, "rows": 200}
@@ -223,7 +223,7 @@ def test_votes_on_and_off_the_grid_give_equal_scores(n_classes, tmp_path):
     X["two"] = np.where(rng.random(3000) < 0.5, rng.normal(size=3000), 1e6 + rng.normal(size=3000))
     X["one"], X["level"] = 7.0, rng.choice(list("abc"), 3000)
     X.loc[::9, "near"] = np.nan
-    model = DLRClassifier().fit(X, y, rng.uniform(0.1, 3, 3000))
+    model = DLRClassifier(alpha=10.0).fit(X, y, rng.uniform(0.1, 3, 3000))
     save_model(model, tmp_path / "m.zip")
     new = X.sample(200, random_state=0).reset_index(drop=True)
     new["near"] *= 5
@@ -243,7 +243,9 @@ def test_votes_on_and_off_the_grid_give_equal_scores(n_classes, tmp_path):
     np.testing.assert_allclose(found[usual], model._scores(new)[usual], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("model", [NaiveBayesClassifier(), KDBClassifier(k=2), AnDEClassifier(), DLRClassifier()])
+@pytest.mark.parametrize(
+    "model", [NaiveBayesClassifier(), KDBClassifier(k=2, selective=False), AnDEClassifier(), DLRClassifier(alpha=10.0)]
+)
 @settings(max_examples=5)
 @given(
     seed=st.integers(0, 2**20), n_classes=st.integers(2, 4), rows=st.integers(12, 60), gaps=st.sampled_from([0.0, 0.3])
@@ -304,7 +306,7 @@ def test_missing_column_error_names_the_columns(tmp_path, capsys):
 
 def test_density_model_file_reveals_no_rows():
     X, y = mixed(60)
-    with zipfile.ZipFile(file_of(DLRClassifier().fit(X, y))) as zipped:
+    with zipfile.ZipFile(file_of(DLRClassifier(alpha=10.0).fit(X, y))) as zipped:
         votes = pq.read_table(pa.BufferReader(zipped.read("votes.parquet"))).to_pandas()
     own = votes[votes["feature"] == 0].groupby("class")["value"]
     assert own.apply(lambda of: of.is_monotonic_increasing).all()
@@ -312,11 +314,11 @@ def test_density_model_file_reveals_no_rows():
 
 def test_a_run_gives_its_classifier():
     dataset = load_demo("tic-tac-toe")
-    run = alrviz.Run(dataset, alrviz.Recipe("alr", order=1, max_iter=4, holdout=0.0))
+    run = alrviz.Run(dataset, alrviz.Recipe("alr", order=1, max_iter=4, holdout=0.0, alpha=1.0))
     for _ in run.steps():
         pass
     with pytest.warns():
-        direct = ALRClassifier(order=1, max_iter=4).fit(dataset.X, dataset.y)
+        direct = ALRClassifier(order=1, max_iter=4, alpha=1.0).fit(dataset.X, dataset.y)
     np.testing.assert_array_equal(alrviz.estimator_of(run).predict_proba(dataset.X), direct.predict_proba(dataset.X))
     np.testing.assert_array_equal(load_model(file_of(alrviz.estimator_of(run))).phi_, direct.phi_)
 

@@ -26,12 +26,12 @@ from tests.estimators.tables import drawn, mixed
 
 @pytest.fixture(scope="module")
 def good():
-    return file_of(KDBClassifier(k=1).fit(*drawn(60)))
+    return file_of(KDBClassifier(k=1, selective=False).fit(*drawn(60)))
 
 
 @pytest.fixture(scope="module")
 def density():
-    return file_of(DLRClassifier().fit(*mixed(60)))
+    return file_of(DLRClassifier(alpha=10.0).fit(*mixed(60)))
 
 
 @pytest.fixture(scope="module")

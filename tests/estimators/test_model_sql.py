@@ -35,7 +35,7 @@ from alrviz.estimators.model_sql import identifier, literal
 from tests.estimators.tables import drawn
 from tests.estimators.test_model_file import MODELS, hostile, quietly_fitted, strange
 
-SHORT = {"max_iter": 8, "tol": 0.0}
+SHORT = {"alpha": 1.0, "max_iter": 8, "tol": 0.0}
 MORE = {
     "halr-2": HALRClassifier(order=2, **SHORT),
     "salr-2": SelectiveALRClassifier(order=2, **SHORT),
@@ -321,7 +321,7 @@ def test_names_of_tables_are_ones_own_and_two_models_live_side_by_side():
     ("model", "dialect", "about", "complaint"),
     [
         (AnDEClassifier(), "duckdb", {}, "no sums over tables.*lr, alr, .*save_model"),
-        (DLRClassifier(max_iter=1), "duckdb", {}, "no sums over tables"),
+        (DLRClassifier(max_iter=1, alpha=10.0), "duckdb", {}, "no sums over tables"),
         (MODELS["elr-tan-summed"], "duckdb", {}, "along a tree; expected a model with sum_missing=False"),
         (NaiveBayesClassifier(), "sqlite3", {}, "expected one of duckdb, sqlite, postgres; did you mean 'sqlite'"),
         (NaiveBayesClassifier(), "sqlite", {"rows": ""}, "cannot be a name"),
@@ -353,7 +353,7 @@ def test_literals():
 
 
 def test_a_level_with_a_nul_is_refused_before_anything_is_written():
-    model = ALRClassifier(order=1).fit([["a\0"], ["b"]] * 5, ["x", "y"] * 5)
+    model = ALRClassifier(order=1, alpha=1.0).fit([["a\0"], ["b"]] * 5, ["x", "y"] * 5)
     file = io.BytesIO()
     with pytest.raises(ModelFileError, match="NUL"):
         save_sql(model, file, "sqlite")

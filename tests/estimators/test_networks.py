@@ -29,8 +29,12 @@ from tests.estimators.tables import drawn, mixed
 from tests.oracles.networks import best_tree, naive_average, naive_network
 
 SELECTIVE = KDBClassifier(k=2, selective=True)
-COUNTED = [TANClassifier(), KDBClassifier(k=2), SELECTIVE, AnDEClassifier(), AnDEClassifier(n=2)]
-NETWORKS = [TANClassifier(), KDBClassifier(k=2), ELRClassifier(structure="tan", cross_tuning=False, max_iter=3)]
+COUNTED = [TANClassifier(), KDBClassifier(k=2, selective=False), SELECTIVE, AnDEClassifier(), AnDEClassifier(n=2)]
+NETWORKS = [
+    TANClassifier(),
+    KDBClassifier(k=2, selective=False),
+    ELRClassifier(structure="tan", cross_tuning=False, max_iter=3),
+]
 CLASSES = [TANClassifier, KDBClassifier, AnDEClassifier, ELRClassifier, ForestClassifier, SVMClassifier]
 each_class = pytest.mark.parametrize("cls", CLASSES)
 short = pytest.mark.filterwarnings("ignore:ELRClassifier. max_iter=3")
@@ -47,7 +51,7 @@ def encoded_of(model, X, y):
 def test_naive_bayes_is_a0de_kdb0_and_elr_before_its_first_step(table):
     X, y = table()
     expected = NaiveBayesClassifier().fit(X, y).predict_log_proba(X)
-    same = [AnJEClassifier(order=1), AnDEClassifier(n=0), KDBClassifier(k=0)]
+    same = [AnJEClassifier(order=1), AnDEClassifier(n=0), KDBClassifier(k=0, selective=False)]
     if table is drawn:  # elr sums missing values out
         same.append(ELRClassifier(cross_tuning=False, max_iter=0))
     for model in same:
@@ -56,14 +60,14 @@ def test_naive_bayes_is_a0de_kdb0_and_elr_before_its_first_step(table):
 
 def test_naive_bayes_is_categorical_nb():
     X, y = drawn(150, levels=3)
-    ours = KDBClassifier(k=0).fit(X, y)
+    ours = KDBClassifier(k=0, selective=False).fit(X, y)
     codes = ours.encoder_.transform(X).T
     shares = (np.unique(y, return_counts=True)[1] + 1 / 3) / 151
     theirs = CategoricalNB(alpha=1 / 3, class_prior=shares).fit(codes, y)
     np.testing.assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(codes), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("model", [TANClassifier(), KDBClassifier(k=2)], ids=str)
+@pytest.mark.parametrize("model", [TANClassifier(), KDBClassifier(k=2, selective=False)], ids=str)
 def test_network_scores_by_the_formula(model):
     X, y = mixed(60)
     model.fit(X[:50], y[:50])
@@ -107,9 +111,9 @@ def test_kdb_orders_columns_and_takes_parents_as_by_hand():
     near and far agree in 3 rows of 4, as do near and noise; far says nothing of noise. Class 1 tells nothing.
     """
     X, y = by_hand()
-    model = KDBClassifier(k=1).fit(X, y)
+    model = KDBClassifier(k=1, selective=False).fit(X, y)
     assert list(model.structure_.items()) == [("near", ()), ("far", ("near",)), ("noise", ("near",))]
-    two = KDBClassifier(k=2).fit(X, y).structure_
+    two = KDBClassifier(k=2, selective=False).fit(X, y).structure_
     assert two == {"near": (), "far": ("near",), "noise": ("near", "far")}
 
 
@@ -125,8 +129,8 @@ def test_selective_kdb_leaves_noise_out():
     assert model.structure_ == {"good": ()}
     assert model.rmse_.shape == (3, 5)
     assert model.rmse_.min() == model.rmse_[0, 1]
-    assert KDBClassifier(k=2).fit(X, y).rmse_ is None
-    assert len(KDBClassifier(k=2).fit(X, y).structure_) == 4
+    assert KDBClassifier(k=2, selective=False).fit(X, y).rmse_ is None
+    assert len(KDBClassifier(k=2, selective=False).fit(X, y).structure_) == 4
 
 
 @short
@@ -141,7 +145,7 @@ def test_explanations_sum_to_the_scores(model):
     assert tuples == [" & ".join([*own, child]) for child, own in model.structure_.items()]
 
 
-@pytest.mark.parametrize("model", [TANClassifier(), KDBClassifier(k=2), AnDEClassifier()], ids=str)
+@pytest.mark.parametrize("model", [TANClassifier(), KDBClassifier(k=2, selective=False), AnDEClassifier()], ids=str)
 def test_a_frame_counts_every_row_in_every_tuple(model):
     X, y = mixed()
     frame = model.fit(X, y).to_frame()
@@ -233,7 +237,7 @@ def test_rows_encoded_before_are_counted_once_for_all_that_share_them():
     prepared = TrainingData(encoder.encode(X, y), None, encoder)
     pairs = prepared.tables(2, 1.0)
     assert AnDEClassifier().fit_prepared(X, prepared).tables_ is pairs
-    for model in (TANClassifier(), KDBClassifier(), AnDEClassifier(n=2)):
+    for model in (TANClassifier(), KDBClassifier(selective=False), AnDEClassifier(n=2)):
         shared, alone = clone(model).fit_prepared(X, prepared), model.fit(X, y)
         assert np.array_equal(shared.predict_proba(X), alone.predict_proba(X))
     assert prepared.tables(2, 1.0) is pairs
@@ -249,7 +253,7 @@ def test_more_super_parents_than_columns_are_refused():
 def test_one_column_is_naive_bayes():
     X, y = drawn(60)
     expected = NaiveBayesClassifier().fit(X[["c0"]], y).predict_log_proba(X[["c0"]])
-    for model in (TANClassifier(), KDBClassifier(k=2), KDBClassifier(k=1)):
+    for model in (TANClassifier(), KDBClassifier(k=2, selective=False), KDBClassifier(k=1, selective=False)):
         np.testing.assert_allclose(model.fit(X[["c0"]], y).predict_log_proba(X[["c0"]]), expected, atol=1e-12)
 
 

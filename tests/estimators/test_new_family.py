@@ -117,7 +117,7 @@ def test_a_widget_sets_them():
     assert [(recipe.params["power"], recipe.params["base"]) for recipe in heard] == [(0.75, "e"), (0.5, "2")]
     settings.show(0, Recipe("tempered", order=3), "tempered", is_only=True)
     assert not power.visible
-    settings.show(0, Recipe("lr"), "lr", is_only=True)
+    settings.show(0, Recipe("lr", alpha=0.3), "lr", is_only=True)
     assert not base.visible
 
 
@@ -149,10 +149,11 @@ def test_every_setting_of_every_family_has_a_label_a_help_text_and_a_key_of_its_
 
 
 def test_alpha_is_described_as_each_family_takes_it():
-    assert '\nalpha : float from 0 or "cv", default 1.0\n' in alrviz.SelectiveALRClassifier.__doc__
-    assert '\nalpha : float from 0, "cv" or "auto", default 0.3\n' in alrviz.LRClassifier.__doc__
-    assert '\nalpha : float from 0, "cv", "auto" or a tuple of numbers, default 0.3\n' in alrviz.HLRClassifier.__doc__
-    for model in (alrviz.SelectiveALRClassifier, alrviz.WANBIACClassifier, alrviz.LRClassifier):
+    assert '\nalpha : float from 0, "cv" or "auto", default "auto"\n' in alrviz.LRClassifier.__doc__
+    assert (
+        '\nalpha : float from 0, "cv", "auto" or a tuple of numbers, default "auto"\n' in alrviz.HLRClassifier.__doc__
+    )
+    for model in (alrviz.DLRClassifier, alrviz.WANBIACClassifier, alrviz.LRClassifier):
         text = " ".join(model.__doc__.split())
         assert ('"auto": found as part of the fit' in text) == ('alpha : float from 0, "cv" or "auto"' in text)
 

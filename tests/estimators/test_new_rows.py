@@ -239,7 +239,7 @@ PREDICTED += ["a frame of levels", "lists of records"]
 def test_new_rows_are_predicted_as_those_of_the_data_set(name):
     """DLR looks at numbers themselves: another number gives another probability."""
     table, row_numbers, dataset = TABLES[name], rows_of_table(name), dataset_of_table(name)
-    model, loaded = saved(DLRClassifier(max_iter=5, tol=0.0), dataset)
+    model, loaded = saved(DLRClassifier(max_iter=5, tol=0.0, alpha=10.0), dataset)
     predictions, expected = predict_table(loaded, table.of(row_numbers)), model.predict_proba(dataset.X)
     places = rows_with_class(dataset)
     np.testing.assert_array_equal(probabilities(predictions)[places], expected)
@@ -302,7 +302,7 @@ ALONE = """
 def test_the_script_alone_reads_as_the_table_was_read_and_tells_what_it_cannot(tmp_path):
     table = TABLES["everything at once"]
     dataset = read_table(table.of(range(ROWS)), table.target, **table.options)
-    model, _ = saved(LRClassifier(order=2, max_iter=5, tol=0.0), dataset, tmp_path / "model.zip")
+    model, _ = saved(LRClassifier(order=2, max_iter=5, tol=0.0, alpha=0.3), dataset, tmp_path / "model.zip")
     with zipfile.ZipFile(tmp_path / "model.zip") as zipped:
         zipped.extract("score.py", tmp_path)
     rows = table.of(range(ROWS)).decode().replace("12.5%", "12.5 kg", 1).replace("01/02/2020 07:30", "2020-13-01", 1)
@@ -550,7 +550,9 @@ def test_rows_with_another_layout_are_detected_and_reported(tmp_path):
 def test_a_run_and_a_loaded_model_know_how_their_table_was_read(tmp_path):
     table = TABLES["everything at once"]
     dataset = read_table(table.of(range(ROWS)), table.target, **table.options)
-    run = alrviz.Run(dataset.split_by(repeats="together"), alrviz.Recipe("alr", order=2, max_iter=3, holdout=0.2))
+    run = alrviz.Run(
+        dataset.split_by(repeats="together"), alrviz.Recipe("alr", order=2, max_iter=3, holdout=0.2, alpha=1.0)
+    )
     for _ in run.steps():
         pass
     model = alrviz.estimator_of(run)

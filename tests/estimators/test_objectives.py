@@ -28,7 +28,7 @@ def test_hinge_of_two_classes_is_the_squared_hinge_of_a_linear_svm():
 
 def test_hinge_has_scores_and_no_probabilities():
     X, y = levels(n_classes=3)
-    model = LRClassifier(objective="hinge").fit(X, y)
+    model = LRClassifier(objective="hinge", alpha=0.3).fit(X, y)
     assert not hasattr(model, "predict_proba")
     assert not hasattr(model, "predict_log_proba")
     with pytest.raises(AttributeError, match="has no attribute 'predict_proba'"):

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from alrviz.errors import MemoryLimitError, RecipeError, TableError
+from alrviz import warn_once
+from alrviz.errors import DoubtfulTableWarning, MemoryLimitError, RecipeError, TableError
 from alrviz.estimators import (
     ALRClassifier,
     AnJEClassifier,
+    HALRClassifier,
+    HLRClassifier,
     LRClassifier,
     NaiveBayesClassifier,
     WANBIACClassifier,
@@ -80,7 +83,7 @@ WRONG = [
     ({"scale": "diag"}, "did you mean 'diagonal'?"),
     ({"solver": "lbfgss"}, "did you mean 'lbfgs'?"),
     ({"objective": "mae"}, "objective='mae' is not known; expected one of 'nll', 'mse', 'hinge'; did you mean 'mse'?"),
-    ({"bounds": (0, 1), "solver": "tron"}, "expected one of 'auto', 'lbfgsb'"),
+    ({"bounds": (0, 1), "solver": "tron", "alpha": 1.0}, "expected one of 'auto', 'lbfgsb'"),
     ({"discretize": "mld"}, "did you mean 'mdl'?"),
     ({"missing": "drop"}, "missing='drop' is not known"),
     (
@@ -107,6 +110,38 @@ def test_invalid_value_raises_at_fit(wrong, complaint):
 def test_numbers_of_numpy_are_numbers():
     X, y = drawn(60)
     assert LRClassifier(order=np.int64(2), alpha=np.float32(0.5), center=np.int64(0), max_iter=np.int32(100)).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", [LRClassifier, AnJEClassifier])
+def test_one_column_is_fitted_at_order_one_with_a_warning(cls, monkeypatch):
+    monkeypatch.setattr(warn_once, "_WARNED", set())
+    X, y = drawn(60, columns=1)
+    with pytest.warns(DoubtfulTableWarning, match="order=1"):
+        model = cls().fit(X, y)
+    assert model.recipe_.params["order"] == 1
+    np.testing.assert_array_equal(model.predict_proba(X), cls(order=1).fit(X, y).predict_proba(X))
+    with pytest.raises(RecipeError, match="order=3"):
+        cls(order=3).fit(X, y)
+
+
+def test_penalty_is_found_by_default():
+    X, y = drawn(90)
+    for cls in (LRClassifier, ALRClassifier, HLRClassifier, HALRClassifier, WANBIACClassifier):
+        model = cls().fit(X, y)
+        assert model.get_params()["alpha"] == "auto"
+        assert np.all(np.array(model.alpha_) > 0)
+    assert len(HLRClassifier().fit(X, y).alpha_) == 2
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"objective": "hinge"}, {"bounds": (0, 1)}, {"scale": "diagonal"}, {"solver": "adagrad"}],
+    ids=lambda settings: next(iter(settings)),
+)
+def test_setting_for_which_no_penalty_is_found_asks_for_a_number(settings):
+    with pytest.raises(RecipeError, match="number for alpha, such as alpha=1"):
+        LRClassifier(**settings).fit(*drawn(60))
+    LRClassifier(alpha=1, **settings).to_recipe()
 
 
 X4, Y4 = drawn(60)

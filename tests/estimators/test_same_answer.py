@@ -95,6 +95,7 @@ def model_of(rng):
         "missing": ["level", "skip"][int(rng.integers(0, 2))],
         "discretize": ["mdl", "quantile", None][int(rng.integers(0, 3))],
         "n_bins": 4,
+        "alpha": 0.3,
     }
     return [
         NaiveBayesClassifier(**settings),

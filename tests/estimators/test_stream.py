@@ -39,15 +39,15 @@ def test_it_is_the_model_of_the_command_and_predicts_files_as_that_does(stream, 
 
 
 def test_without_a_random_state_the_rows_are_coded_once(stream, folder):
-    first = [alrviz.ALRClassifier(order=1, solver="adagrad", max_iter=2).fit(stream).phi_ for _ in range(2)]
+    first = [alrviz.ALRClassifier(order=1, solver="adagrad", max_iter=2, alpha=1.0).fit(stream).phi_ for _ in range(2)]
     np.testing.assert_array_equal(*first)
-    other = alrviz.ALRClassifier(order=1, solver="adagrad", max_iter=2, random_state=7).fit(stream)
+    other = alrviz.ALRClassifier(order=1, solver="adagrad", max_iter=2, random_state=7, alpha=1.0).fit(stream)
     assert (other.phi_ != first[0]).any()
 
 
 def test_it_is_watched_ended_cloned_and_pickled_like_any_other(stream):
     seen = []
-    model = alrviz.ALRClassifier(order=1, max_iter=9)
+    model = alrviz.ALRClassifier(order=1, max_iter=9, alpha=1.0)
     model.fit(stream, on_step=lambda step: seen.append(step.index) or step.index == 1)
     assert (seen, model.n_iter_, model.outcome_.code) == ([0, 1], 1, "stopped")
     X, y = stream.sample.X, stream.sample.y
@@ -59,7 +59,7 @@ def test_it_is_watched_ended_cloned_and_pickled_like_any_other(stream):
 
 
 def test_choices_use_the_rows_of_the_stream(stream):
-    model = alrviz.ALRClassifier(order="auto", max_iter=1).fit(stream)
+    model = alrviz.ALRClassifier(order="auto", max_iter=1, alpha=1.0).fit(stream)
     run = alrviz.Run(stream, model.to_recipe(holdout=0.0))
     next(run.steps())
     assert model.cells_.order == run.recipe.params["order"]
@@ -67,20 +67,20 @@ def test_choices_use_the_rows_of_the_stream(stream):
 
 def test_incompatible_parameters_raise(stream):
     X, y = stream.sample.X, stream.sample.y
-    model = alrviz.ALRClassifier(order=1, max_iter=1)
+    model = alrviz.ALRClassifier(order=1, max_iter=1, alpha=1.0)
     with pytest.raises(ValueError, match=r"^y .* read in batches, which has its class"):
         model.fit(stream, y)
     with pytest.raises(ValueError, match=r"^sample_weight .* read in batches, which has "):
         model.fit(stream, None, np.ones(len(y)))
     with pytest.raises(ValueError, match=r"^categorical_features is not for .* open_table\(\.\.\., kinds="):
-        alrviz.ALRClassifier(categorical_features=["x"]).fit(stream)
+        alrviz.ALRClassifier(categorical_features=["x"], alpha=1.0).fit(stream)
     for refused in ({"class_weight": "balanced"}, {"share": "cell"}, {"solver": "sgd"}):
         with pytest.raises(ValueError, match="a table read in batches"):
             clone(model).set_params(**refused).fit(stream)
     with pytest.raises(ValueError, match="expected a number"):
         alrviz.ALRClassifier(alpha="cv").fit(stream)
     with pytest.raises(AlrvizError, match="may be used"):
-        alrviz.ALRClassifier(max_memory=1000).fit(stream)
+        alrviz.ALRClassifier(max_memory=1000, alpha=1.0).fit(stream)
     model.fit(X, y)
     for asked in (model.predict, model.predict_proba, model.explain):
         with pytest.raises(ValueError, match="is read in batches; expected rows in memory"):

@@ -59,18 +59,20 @@ class Watcher:
 def test_a_function_sees_every_step_and_ends_the_fit():
     X, y = drawn()
     seen = []
-    whole = ALRClassifier().fit(X, y, on_step=seen.append)
+    whole = ALRClassifier(alpha=1.0).fit(X, y, on_step=seen.append)
     assert [step.index for step in seen] == [step.index for step in whole.trace_.since(0)]
-    model = ALRClassifier().fit(X, y, on_step=lambda step: step.index == 2)
+    model = ALRClassifier(alpha=1.0).fit(X, y, on_step=lambda step: step.index == 2)
     with pytest.warns(ConvergenceWarning):
-        short = ALRClassifier(max_iter=2).fit(X, y)
+        short = ALRClassifier(max_iter=2, alpha=1.0).fit(X, y)
     assert (model.outcome_.code, model.n_iter_) == ("stopped", 2)
     np.testing.assert_array_equal(model.predict_proba(X), short.predict_proba(X))
 
 
 def test_a_function_of_a_run_sees_its_steps():
     seen = []
-    run = alrviz.Run(alrviz.load_demo("led", 300), alrviz.Recipe("lr"), on_step=lambda step: seen.append(step.index))
+    run = alrviz.Run(
+        alrviz.load_demo("led", 300), alrviz.Recipe("lr", alpha=0.3), on_step=lambda step: seen.append(step.index)
+    )
     run.start()
     run.join()
     assert seen == [step.index for step in run.trace.since(0)]
@@ -80,28 +82,28 @@ def test_a_function_of_a_run_sees_its_steps():
 def test_callbacks_of_scikit_learn_see_every_step_with_a_model_that_predicts():
     X, y = drawn()
     watcher = Watcher()
-    model = LRClassifier(order=1).set_callbacks(watcher).fit(X, y)
+    model = LRClassifier(order=1, alpha=0.3).set_callbacks(watcher).fit(X, y)
     assert (watcher.begun, watcher.ended, watcher.tasks) == (1, 1, model.n_iter_ + 1)
     np.testing.assert_array_equal(watcher.predicted, model.predict_proba(drawn(5)[0]))
     stopping = Watcher(most=3)
-    assert LRClassifier(order=1).set_callbacks(stopping).fit(X, y).n_iter_ == 2
+    assert LRClassifier(order=1, alpha=0.3).set_callbacks(stopping).fit(X, y).n_iter_ == 2
     counted = Watcher()
-    KDBClassifier().set_callbacks(counted).fit(X, y)
+    KDBClassifier(selective=False).set_callbacks(counted).fit(X, y)
     assert (counted.begun, counted.ended, counted.tasks) == (1, 1, 0)
 
 
 def test_a_watched_model_is_copied_searched_and_pickled_as_ever():
     X, y = drawn()
-    model = LRClassifier(order=1, verbose=False).fit(X, y, on_step=lambda step: None)
+    model = LRClassifier(order=1, verbose=False, alpha=0.3).fit(X, y, on_step=lambda step: None)
     assert pickle.loads(pickle.dumps(model)).n_iter_ == model.n_iter_
     GridSearchCV(clone(model), {"alpha": [0.1, 1.0]}, cv=2).fit(X, y)
 
 
 def test_verbose_prints_steps_in_one_line_and_is_off_by_default(capsys):
     X, y = drawn()
-    quiet = LRClassifier(order=1).fit(X, y)
+    quiet = LRClassifier(order=1, alpha=0.3).fit(X, y)
     assert capsys.readouterr() == ("", "")
-    LRClassifier(order=1, verbose=True).fit(X, y)
+    LRClassifier(order=1, verbose=True, alpha=0.3).fit(X, y)
     told = capsys.readouterr()
     assert told.out == ""
     last = told.err.rstrip().split("\r")[-1]
@@ -128,19 +130,19 @@ def test_trials_are_shown_only_in_a_terminal(capsys, monkeypatch):
 def test_the_log_has_begin_and_end_and_each_step(caplog):
     X, y = drawn()
     with caplog.at_level(logging.INFO, "alrviz.fitting.runs.run"):
-        model = LRClassifier(order=1).fit(X, y)
+        model = LRClassifier(order=1, alpha=0.3).fit(X, y)
     begin, end = (record.getMessage() for record in caplog.records)
     assert "200 rows, 39 parameters" in begin
     assert f"converged: {model.outcome_.sentence}, after step {model.n_iter_}" in end
     caplog.clear()
     with caplog.at_level(logging.DEBUG, "alrviz.fitting.runs.run"):
-        LRClassifier(order=1).fit(X, y)
+        LRClassifier(order=1, alpha=0.3).fit(X, y)
     assert len(caplog.records) == 2 + model.n_iter_ + 1
 
 
 def test_the_estimator_of_a_run_is_the_one_that_fit_makes_of_its_rows(tmp_path):
     dataset = alrviz.load_demo("led", 300)
-    run = alrviz.Run(dataset, alrviz.Recipe("alr", order=2, holdout=0))
+    run = alrviz.Run(dataset, alrviz.Recipe("alr", order=2, holdout=0, alpha=1.0))
     with pytest.raises(AlrvizError, match="no model yet"):
         alrviz.estimator_of(run)
     steps = run.steps()
@@ -157,7 +159,9 @@ def test_the_estimator_of_a_run_is_the_one_that_fit_makes_of_its_rows(tmp_path):
         alrviz.save_model(run, tmp_path / "run.zip")
 
 
-@pytest.mark.parametrize("model", [LRClassifier(order=1), DLRClassifier(), KDBClassifier()], ids=str)
+@pytest.mark.parametrize(
+    "model", [LRClassifier(order=1, alpha=0.3), DLRClassifier(alpha=10.0), KDBClassifier(selective=False)], ids=str
+)
 def test_values_that_training_never_saw_are_counted_in_a_warning(model):
     X, y = drawn()
     model.fit(X, y)
@@ -174,7 +178,12 @@ def test_values_that_training_never_saw_are_counted_in_a_warning(model):
 
 @pytest.mark.parametrize(
     "model",
-    [LRClassifier(order=1, alpha=1.0), LRClassifier(order=2, alpha=1.0), HLRClassifier(alpha=1.0), DLRClassifier()],
+    [
+        LRClassifier(order=1, alpha=1.0),
+        LRClassifier(order=2, alpha=1.0),
+        HLRClassifier(alpha=1.0),
+        DLRClassifier(alpha=10.0),
+    ],
     ids=str,
 )
 def test_importances_are_shares_of_the_variance_of_explained_effects(model):
@@ -200,7 +209,9 @@ def test_importances_of_a_column_do_not_leak_into_its_pairs():
     assert importances[0] > 0.95
 
 
-@pytest.mark.parametrize("model", [KDBClassifier(k=2), TANClassifier(), ELRClassifier(structure="tan")], ids=str)
+@pytest.mark.parametrize(
+    "model", [KDBClassifier(k=2, selective=False), TANClassifier(), ELRClassifier(structure="tan")], ids=str
+)
 def test_importances_of_networks_are_those_of_the_same_score_table(model):
     X, y = drawn(columns=4)
     model.fit(X, y)

@@ -128,8 +128,8 @@ def test_training_sizes_of_a_link_are_shares(sizes):
 
 
 def test_equal_recipes_are_one():
-    asked = GridSpec.read(State(study_recipes=(Recipe("lr"), Recipe("lr"), Recipe("tan"))), "")
-    assert asked.recipes == (Recipe("lr"), Recipe("tan"))
+    asked = GridSpec.read(State(study_recipes=(Recipe("lr", alpha=0.3), Recipe("lr", alpha=0.3), Recipe("tan"))), "")
+    assert asked.recipes == (Recipe("lr", alpha=0.3), Recipe("tan"))
     assert asked.grid == CUSTOM
 
 
@@ -167,7 +167,11 @@ def test_the_curve_runs_from_its_link(opened):
 
 
 def test_whatever_a_link_asks_for_is_made_a_learner():
-    given = (Recipe("rf"), Recipe("lr", alpha=3.0, start="anje"), Recipe("alr", scale="theta-gamma", solver="sgd"))
+    given = (
+        Recipe("rf"),
+        Recipe("lr", alpha=3.0, start="anje"),
+        Recipe("alr", scale="theta-gamma", solver="sgd", alpha=1.0),
+    )
     asked = bias_curve.CurveSpec.read(State(study_recipes=given, folds="999999999-0", theta="x"), "")
     assert (asked.repeats, asked.window, asked.theta) == (100, 1, "single-pass")
     assert [recipe.family for recipe in asked.recipes] == ["lr", "alr"]

@@ -21,7 +21,11 @@ from tests.explorer.test_upload import send
 
 @pytest.fixture(scope="module")
 def page():
-    recipes = [Recipe("lr", order=1, max_iter=20), Recipe("anje", order=1), Recipe("dlr", max_iter=5)]
+    recipes = [
+        Recipe("lr", order=1, max_iter=20, alpha=0.3),
+        Recipe("anje", order=1),
+        Recipe("dlr", max_iter=5, alpha=10.0),
+    ]
     page = open_page(f"?data=three-classes&rows=80&racers={write_recipes(tuple(recipes))}")
     page.race_view.press_run()
     until(page, lambda: page.race_view.race is not None and ended(page) and page.model.part.visible)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("home")
 
 @pytest.fixture(scope="module")
 def race():
-    recipes = (Recipe("lr", order=1, max_iter=20), Recipe("anje", order=1))
+    recipes = (Recipe("lr", order=1, max_iter=20, alpha=0.3), Recipe("anje", order=1))
     page = open_page(f"?data=three-classes&rows=200&racers={write_recipes(recipes)}")
     page.race_view.press_run()
     until_race(page, lambda: page.race_view.race is not None and ended(page) and page.model.part.visible)

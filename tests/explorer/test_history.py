@@ -283,7 +283,7 @@ def test_hostile_names_and_many_runs_are_listed():
 
 
 def test_a_recipe_that_this_version_does_not_read_hides_no_run():
-    store, known = open_run_store(), Recipe("lr").to_json()
+    store, known = open_run_store(), Recipe("lr", alpha=0.3).to_json()
     spec = json.dumps({"recipes": ['{"format": 99}', known]})
     run = store.begin(OWNER, "path", spec, "0", name="n", data_name="led", link="?page=path&data=led")
     store.end(run, "done", "")
@@ -291,7 +291,7 @@ def test_a_recipe_that_this_version_does_not_read_hides_no_run():
     assert page.tab.list.items[0]["secondary"].startswith("lr · n = 2 · done")
     assert "<li>lr " in page.tab.description.object
     (item,) = run_history.load_history(OWNER)[0]
-    assert read_link(item.compare).study_recipes == (Recipe("lr"),)
+    assert read_link(item.compare).study_recipes == (Recipe("lr", alpha=0.3),)
 
 
 def test_the_tab_is_in_the_link_and_hides_the_comparison():
@@ -322,7 +322,7 @@ def test_ages_are_in_words(ago, words):
 
 def test_the_history_says_how_numbers_were_cut_and_rows_split():
     kept = SimpleNamespace(
-        spec=json.dumps({"recipes": [Recipe("lr", discretize="quantile", n_bins=5).to_json()]}),
+        spec=json.dumps({"recipes": [Recipe("lr", discretize="quantile", n_bins=5, alpha=0.3).to_json()]}),
         link="?page=compare&sets=iris&split=g1", state="done", changed=0.0,
     )  # fmt: skip
     assert summary_line(HistoryItem(kept, 10)).endswith(

@@ -27,7 +27,7 @@ def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():
     assert "without" in view.muting.object
 
     data, file = page.session.table.dataset, io.BytesIO()
-    model = alrviz.ALRClassifier(order=1).fit(data.X, data.y)
+    model = alrviz.ALRClassifier(order=1, alpha=1.0).fit(data.X, data.y)
     alrviz.save_model(model, file, dataset=data)
     assert page.session.registry.tables.bytes == 0
     page._open_model("../mine.zip", file.getvalue())
@@ -47,7 +47,7 @@ def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():
     page._open_model("model.zip", b"no zip")
     until_study(page, lambda: "cannot be analysed" in page.file_text.object)
     file = io.BytesIO()
-    alrviz.save_model(alrviz.LRClassifier().fit(data.X.iloc[:, 1:].assign(strange="a"), data.y), file)
+    alrviz.save_model(alrviz.LRClassifier(alpha=0.3).fit(data.X.iloc[:, 1:].assign(strange="a"), data.y), file)
     page._open_model("model.zip", file.getvalue())
     until_study(page, lambda: "strange" in page.file_text.object)
     assert view.effects.names == names
@@ -68,13 +68,13 @@ def test_it_takes_the_model_that_was_set_to_be_used(seen):
     until_study(page, lambda: page.runner.costs is not None)
     mine = Recipe("hlr", order=2, alpha=3.0, center="shares", discretize="smooth")
     page.session.go("convergence", race=True, recipes=(Recipe("anje", order=1), mine))
-    page.session.param.update(question=CUSTOM, recipes=(Recipe("hlr", order="auto"), mine.replace(seed=4)))
+    page.session.param.update(question=CUSTOM, recipes=(Recipe("hlr", order="auto", alpha=0.3), mine.replace(seed=4)))
     page.session.page = "interactions"
     page.on_shown()
     assert page.spec.recipes == (mine,), "the first that can be taken apart, also where the page has shown another"
     page.choose("order", 1)
     page.on_shown()
-    page.session.recipes = (mine.replace(seed=5), Recipe("lr", order=1))
+    page.session.recipes = (mine.replace(seed=5), Recipe("lr", order=1, alpha=0.3))
     page.on_shown()
     assert page.spec.recipe.params["order"] == 1, "what was chosen here stays, whoever else races"
     until_study(page, lambda: page.runner.costs is not None)
@@ -107,7 +107,7 @@ def test_of_models_dropped_one_after_the_other_only_what_is_shown_takes_room():
     view, tables = page.study_view, page.session.registry.tables
     until_study(page, lambda: len(view.table))
     data = page.session.table.dataset
-    first, second = (packed(alrviz.LRClassifier(order=n), data) for n in (1, 2))
+    first, second = (packed(alrviz.LRClassifier(order=n, alpha=0.3), data) for n in (1, 2))
 
     page._open_model("first.zip", first)
     until_study(page, lambda: page.back_button.visible)
@@ -143,7 +143,7 @@ def test_a_model_that_gives_way_to_a_study_that_is_run_leaves_the_memory():
     view = page.study_view
     until_study(page, lambda: len(view.table))
     data = page.session.table.dataset
-    page._open_model("mine.zip", packed(alrviz.LRClassifier(), data))
+    page._open_model("mine.zip", packed(alrviz.LRClassifier(alpha=0.3), data))
     until_study(page, lambda: page.back_button.visible)
     view.press_run()
     until_study(page, lambda: not page.back_button.visible)

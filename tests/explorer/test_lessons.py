@@ -264,7 +264,7 @@ def test_a_lesson_states_no_figure_that_is_not_measured_or_given(id):
 
 
 def test_what_the_lesson_on_bandwidths_says_of_fits_that_it_does_not_run():
-    moons = race(load_demo("two-moons"), [Recipe("dlr", bandwidth="silverman")])
+    moons = race(load_demo("two-moons"), [Recipe("dlr", bandwidth="silverman", alpha=10.0)])
     moons.start()
     moons.join()
     losses = [measured(tables(moons), "value", name, "name=dlr") for name in ("nll", "heldout_log_loss")]
@@ -360,7 +360,7 @@ def test_back_and_on_turn_the_panel_or_open_the_steps_link(registry, tmp_path):
 
 
 def test_a_measure_of_what_is_not_there_says_what_there_is():
-    raced = race(load_demo("xor", rows=200), [Recipe("lr", order=1)])
+    raced = race(load_demo("xor", rows=200), [Recipe("lr", order=1, alpha=0.3)])
     raced.start()
     raced.join()
     for of, says in (

@@ -19,7 +19,7 @@ from alrviz.studies.core.cost import RecipeEstimate
 def test_the_table_of_costs_says_what_is_not_known_yet():
     html = order_costs.costs_html((), 7, is_estimating=True)
     assert html.count("being estimated") == 5
-    refused = RecipeEstimate("n = 3", Recipe("alr", order=3), refusal="only <2> used columns")
+    refused = RecipeEstimate("n = 3", Recipe("alr", order=3, alpha=1.0), refusal="only <2> used columns")
     assert "refused</span>: only &lt;2&gt; used columns" in order_costs.costs_html((refused,), 2, is_estimating=False)
 
 
@@ -38,10 +38,12 @@ def test_an_order_costs_what_its_race_costs():
     frame = pd.DataFrame(few[rng.integers(0, 40, 4000)], columns=list("abcd")).assign(kind=rng.choice(["x", "y"], 4000))
     dataset = read_table(frame, target="kind")
     offered = list(order_costs.estimate_orders(dataset, 0))[1].cost
-    (racer,) = prepare_racers(dataset, (Recipe("alr", order=2),), StopToken())
+    (racer,) = prepare_racers(dataset, (Recipe("alr", order=2, alpha=1.0),), StopToken())
     assert offered.bytes == racer.cost.bytes
-    apart = prepare(dataset, Recipe("alr", order=2))
-    whole = estimate(Recipe("alr", order=2), TableShape(apart.encoded, apart.holdout)).cost  # repeats as if not
+    apart = prepare(dataset, Recipe("alr", order=2, alpha=1.0))
+    whole = estimate(
+        Recipe("alr", order=2, alpha=1.0), TableShape(apart.encoded, apart.holdout)
+    ).cost  # repeats as if not
     assert offered.bytes < whole.bytes
 
 

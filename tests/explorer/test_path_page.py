@@ -51,7 +51,7 @@ def test_the_best_alpha_is_offered_and_raced(page):
 
 
 def test_of_several_paths_each_brings_its_best_and_of_ones_there_is_no_lr():
-    recipes = [Recipe("alr", center=1), Recipe("lr")]
+    recipes = [Recipe("alr", center=1, alpha=1.0), Recipe("lr", alpha=0.3)]
     found = [AlphaPathVerdict(k, 10.0**k, 0.1, 0.2, 0.3, "between") for k in range(2)]
     assert [(r.family, r.params["alpha"], r.seed) for r in racers_of(recipes, found, 7)] == [
         ("alr", 1, 7),
@@ -87,7 +87,9 @@ def test_all_that_is_set_and_looked_at_is_in_the_link(page):
 def test_menus_say_what_they_can_and_links_bring_the_rest():
     assert grid_of(PathSpec.default_recipes) == PathGrid("alr", "anje", 2)
     assert grid_of(PathGrid("both", "all", 3).recipes(PathSpec.default_recipes[0])) == PathGrid("both", "all", 3)
-    own = PathSpec.usable_recipes((Recipe("lr"), Recipe("alr", center=1, objective="hinge"), Recipe("tan")))
+    own = PathSpec.usable_recipes(
+        (Recipe("lr", alpha=0.3), Recipe("alr", center=1, objective="hinge", alpha=1.0), Recipe("tan"))
+    )
     assert [(r.family, r.params["alpha"], r.params["objective"]) for r in own] == [("lr", 1, "nll"), ("alr", 1, "nll")]
     assert grid_of(own) is None
     assert PathSpec(PathSpec.usable_recipes((Recipe("tan"),))).recipes == PathSpec.default_recipes

@@ -32,7 +32,7 @@ class Set:
 
 
 def test_a_chip_a_recipe_and_the_last_stays():
-    page = Set(Recipe("lr", order=1), Recipe("lr", order=2), Recipe("rf"))
+    page = Set(Recipe("lr", order=1, alpha=0.3), Recipe("lr", order=2, alpha=0.3), Recipe("rf"))
     assert page.chips == ["lr n=1", "lr n=2", "rf"]
     page.chooser.remove(0)
     page.chooser.remove(0)
@@ -52,7 +52,7 @@ def test_one_more_opens_its_settings_and_six_are_the_most():
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_of_any_family_each_setting_that_has_an_effect_can_be_set(family):
-    page = Set(Recipe("lr"))
+    page = Set(Recipe("lr", alpha=0.3))
     page.chooser.open(0)
     page.chooser.settings._fields["family"].value = family
     assert page.recipes[0].family == family
@@ -63,7 +63,7 @@ def test_of_any_family_each_setting_that_has_an_effect_can_be_set(family):
 
 
 def test_alpha_may_be_chosen_by_each_fold_where_the_family_can():
-    page = Set(Recipe("lr", alpha=0.25), Recipe("dlr"))
+    page = Set(Recipe("lr", alpha=0.25), Recipe("dlr", alpha=10.0))
     page.chooser.open(0)
     alpha = page.chooser.settings._fields["alpha"]
     assert "0.25" in alpha.options
@@ -79,7 +79,7 @@ def test_what_a_page_would_mend_is_not_offered():
         return recipe.replace(solver="sgd") if recipe.solver not in ("sgd", "adagrad") else recipe
 
     choosable = Choosable(("lr", "alr"), "Learner", ("alpha",), mend=by_rows)
-    page = Set(Recipe("lr", solver="sgd"), choosable=choosable)
+    page = Set(Recipe("lr", solver="sgd", alpha=0.3), choosable=choosable)
     page.chooser.open(0)
     fields = page.chooser.settings._fields
     assert set(fields["solver"].options.values()) == {"sgd", "adagrad"}
@@ -89,7 +89,7 @@ def test_what_a_page_would_mend_is_not_offered():
 
 
 def test_a_change_of_the_encoding_goes_to_all():
-    page = Set(Recipe("lr"), Recipe("tan"))
+    page = Set(Recipe("lr", alpha=0.3), Recipe("tan"))
     page.chooser.open(1)
     page.chooser.settings._common["discretize"].value = "quantile"
     assert [recipe.discretize for recipe in page.recipes] == ["quantile", "quantile"]

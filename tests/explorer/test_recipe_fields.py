@@ -3,7 +3,7 @@
 import pytest
 
 from alrviz.errors import RecipeError
-from alrviz.explorer.recipes.recipe_fields import has_effect, setting_names, valid_choices
+from alrviz.explorer.recipes.recipe_fields import change_family, has_effect, setting_names, valid_choices, with_family
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe, paper_mode
@@ -20,7 +20,7 @@ def test_every_parameter_of_the_registry_has_a_widget():
     names = setting_names(FAMILIES)
     assert set(names) == {name for family in FAMILIES.values() for name in family.params}
     assert len(names) == len(set(names))
-    settings = opened(Recipe("lr"))
+    settings = opened(Recipe("lr", alpha=0.3))
     assert set(settings._fields) - {"family"} == set(setting_names(RUNS))
     assert set(settings._common) == set(ENCODING) - {"seed"}
 
@@ -49,14 +49,17 @@ def test_an_alpha_for_each_order_is_typed_in_a_line():
     assert heard[-1] == Recipe("hlr", alpha="auto")
     settings.show(0, Recipe("lr", alpha="auto"), "racer", is_only=True)
     assert (settings._alphas.visible, settings._alphas.value) == (True, "auto")
-    settings.show(0, Recipe("lr"), "racer", is_only=True)
+    settings.show(0, Recipe("lr", alpha=0.3), "racer", is_only=True)
     assert (settings._alphas.visible, settings._fields["alpha"].visible) == (False, True)
     assert FAMILIES["hlr"].params["alpha"].text((0.1, 3.0)) == "0.1, 3"
 
 
 @pytest.mark.parametrize("family", ["lr", "alr"])
 def test_nothing_is_offered_that_a_recipe_refuses(family):
-    for start in (Recipe(family), Recipe(family, bounds=(0, 1), start="zero"), Recipe(family, objective="hinge")):
+    for start in (
+        Recipe(family),
+        *(Recipe(family, alpha=1.0, **more) for more in ({"bounds": (0, 1)}, {"objective": "hinge"})),
+    ):
         for name, param in FAMILIES[family].params.items():
             for value in valid_choices(start, name):
                 assert start.replace(**{name: value}).params[name] == value
@@ -65,11 +68,19 @@ def test_nothing_is_offered_that_a_recipe_refuses(family):
                     start.replace(**{name: value})
 
 
+def test_changed_family_has_a_fixed_alpha_unless_it_keeps_one():
+    assert change_family(Recipe("anje"), "lr").params["alpha"] == 0.3
+    assert change_family(Recipe("hlr", order=2, alpha=(1.0, 2.0)), "alr").params["alpha"] == 1.0
+    assert change_family(Recipe("lr", alpha=2.0), "alr").params["alpha"] == 2.0
+    assert change_family(Recipe("lr"), "hlr").params["alpha"] == "auto"
+    assert with_family(Recipe("anje", order=3), "hlr", "order", "alpha") == Recipe("hlr", order=3, alpha=0.3)
+
+
 def test_a_bounded_racer_is_offered_the_solver_that_keeps_bounds():
-    bounded = Recipe("alr", bounds=(0, 1))
+    bounded = Recipe("alr", bounds=(0, 1), alpha=1.0)
     assert valid_choices(bounded, "solver") == ["auto", "lbfgsb"]
     assert "auto: lbfgsb, which keeps the bounds" in opened(bounded)._fields["solver"].options
-    assert "auto: tron" in opened(Recipe("alr"))._fields["solver"].options
+    assert "auto: tron" in opened(Recipe("alr", alpha=1.0))._fields["solver"].options
     assert "auto: lbfgs" in opened(Recipe("alr", alpha=0))._fields["solver"].options
 
 
@@ -89,8 +100,8 @@ def test_what_has_no_effect_is_not_shown():
     assert not has_effect(Recipe("anje"), "solver")
     assert has_effect(Recipe("anje"), "smoothing")
     assert not has_effect(free, "n_bins")
-    assert has_effect(Recipe("alr", discretize="uniform"), "n_bins")
-    numbers = Recipe("dlr", discretize="uniform")
+    assert has_effect(Recipe("alr", discretize="uniform", alpha=1.0), "n_bins")
+    numbers = Recipe("dlr", discretize="uniform", alpha=10.0)
     assert [has_effect(numbers, name) for name in ("discretize", "n_bins", "holdout")] == [False, False, True]
     assert has_effect(free, "discretize")
     assert not opened(numbers)._common["discretize"].visible
@@ -116,7 +127,7 @@ def test_paper_mode_is_one_press_and_says_so():
     settings.show(0, found[0], "racer", is_only=True)
     assert "paper mode" in settings._badge.object
     assert not settings._paper.visible
-    adaptive = opened(Recipe("lr", scale="diagonal-adaptive"))
+    adaptive = opened(Recipe("lr", scale="diagonal-adaptive", alpha=0.3))
     adaptive._change_recipe(paper_mode)
     assert "diagonal-adaptive" in adaptive._problem.object
 

@@ -62,5 +62,5 @@ def test_each_order_up_to_the_highest_is_priced(page):
 
 
 def test_single_cells_of_another_page_are_searched_as_tuples():
-    (own,) = SelectionSpec.usable_recipes((Recipe("hsalr", order="auto", keep=0.3, unit="cell"),))
+    (own,) = SelectionSpec.usable_recipes((Recipe("hsalr", order="auto", keep=0.3, unit="cell", alpha=1.0),))
     assert (own.params["unit"], own.params["order"]) == ("tuple", SelectionSpec.default_recipes[0].params["order"])

@@ -88,7 +88,7 @@ def test_every_page_opens_on_its_own_demo_until_a_table_is_chosen(registry):
 
 
 def test_each_page_has_its_own_tab_and_study_in_the_link(registry):
-    lr, forest = Recipe("lr"), Recipe("rf")
+    lr, forest = Recipe("lr", alpha=0.3), Recipe("rf")
     session = opened(registry, page="order", data="monks-1", study_recipes=(lr,), folds="5")
     assert session.link.state_if_shown("order").study_recipes == (lr,)
     assert session.link.state_if_shown("bias").study_recipes == ()

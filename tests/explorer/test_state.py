@@ -43,6 +43,16 @@ def recipes(draw, families=tuple(RUNS)):
         reject()
 
 
+def test_link_without_a_setting_means_its_default_in_links():
+    assert read_recipes("lr~alr_o3~hlr~hsalr~dlr~kdb") == (
+        Recipe("lr", alpha=0.3), Recipe("alr", order=3, alpha=1.0), Recipe("hlr", alpha=0.3),
+        Recipe("hsalr", alpha=1.0), Recipe("dlr", alpha=10.0), Recipe("kdb", selective=False),
+    )  # fmt: skip
+    defaults = Recipe("lr"), Recipe("halr"), Recipe("dlr"), Recipe("kdb")
+    assert write_recipes(defaults) == "lr_aauto~halr_aauto~dlr_a1~kdb_STrue"
+    assert read_recipes(write_recipes(defaults)) == defaults
+
+
 NAMES = st.from_regex(r"[a-z][a-z0-9 _.()-]{0,20}[a-z]", fullmatch=True)
 HASHES = st.from_regex(r"[0-9a-f]{16}", fullmatch=True)
 files = st.builds(FileLink, NAMES, st.integers(0, 10**9), st.integers(1, 9999), HASHES)
@@ -126,7 +136,7 @@ def test_words_that_are_none_take_the_default():
 def test_an_alpha_for_each_order_is_in_the_link():
     recipes = [Recipe("hlr", alpha=alpha, order=len(alpha)) for alpha in ((0.1, 3.0), (1e-05, 20.0, math.inf))]
     assert read_recipes(write_recipes(tuple(recipes))) == tuple(recipes)
-    assert read_recipes("hlr_o3_a1-2~hlr_ainf-inf~lr_a1-2") == (Recipe("lr"),)
+    assert read_recipes("hlr_o3_a1-2~hlr_ainf-inf~lr_a1-2") == (Recipe("lr", alpha=0.3),)
 
 
 def test_racers_share_the_links_seed():
@@ -200,7 +210,7 @@ def test_a_recipe_of_any_family_goes_into_text_and_back_and_a_link_races_those_t
 
 
 def test_weights_by_class_stay_out_of_a_link():
-    assert write_recipes((Recipe("lr", class_weight={"a": 2.0}),)) == "lr"
+    assert write_recipes((Recipe("lr", class_weight={"a": 2.0}, alpha=0.3),)) == "lr"
 
 
 def test_a_name_has_no_folders_and_no_marks():

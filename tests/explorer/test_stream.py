@@ -121,7 +121,7 @@ def test_a_family_that_is_not_fitted_in_passes_is_refused_in_words(file):
 
 
 def test_a_solver_that_needs_all_rows_at_once_gives_way():
-    sgd, tron = (for_streaming([Recipe("lr", order=1, solver=solver)])[0] for solver in ("sgd", "tron"))
+    sgd, tron = (for_streaming([Recipe("lr", order=1, solver=solver, alpha=0.3)])[0] for solver in ("sgd", "tron"))
     assert (sgd.params["solver"], tron.params["solver"]) == ("auto", "tron")
 
 
@@ -152,7 +152,7 @@ def test_a_pass_is_priced_by_all_rows(file):
     until(page, lambda: page.starter.has_estimates)
     seconds = page.starter.estimates[0].one_pass.seconds
     assert seconds == pytest.approx(3000 * 7 * 10 / 3.5e8)
-    assert page.racers == (Recipe("alr", order=1, max_iter=10),)
+    assert page.racers == (Recipe("alr", order=1, max_iter=10, alpha=1.0),)
     page.close()
 
 

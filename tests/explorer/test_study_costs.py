@@ -37,7 +37,7 @@ MEASURED = [
 
 @pytest.mark.parametrize(("name", "order", "nested", "rows", "tuples", "cells", "ms", "took"), MEASURED)
 def test_a_fit_takes_about_as_long_as_is_said(name, order, nested, rows, tuples, cells, ms, took, monkeypatch):
-    recipe = Recipe("lr", order=order, **({"alpha": "cv"} if nested else {}))
+    recipe = Recipe("lr", order=order, alpha="cv" if nested else 0.3)
     monkeypatch.setattr(cost, "calibrate", lambda one_pass, n_classes, n_jobs: one_pass)
     iteration = cost._iteration_cost(Estimate(Cost(0, 0, ms / 1000, 1), cells, 2**40), 2, 1)
     said = fit_cost(iteration, recipe, np.array([rows // 2, rows - rows // 2]), tuples).seconds
@@ -84,7 +84,7 @@ def test_what_only_the_bound_refuses_is_estimated_with_its_plan(monkeypatch):
     frame = pd.DataFrame({f"c{k}": ["v"] * 2000 if k > 3 else rng.choice(["a", "b"], 2000) for k in range(250)})
     dataset = alrviz.read_table(frame.assign(**{"class": rng.choice(["x", "y"], 2000)}), target="class")
     assert dataset.X.shape[1] == 250
-    asked = [Recipe("lr", order=2)]
+    asked = [Recipe("lr", order=2, alpha=0.3)]
 
     def estimated(allowed):
         monkeypatch.setattr("alrviz.studies.core.workers.fair_memory", lambda: allowed)

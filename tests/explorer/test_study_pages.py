@@ -104,7 +104,7 @@ CASES = {
         {"measure": "rmse", "alpha": 31.6}, "path on monks-1", path_shown,
         {
             "?page=path&of=lr_o1~alr_o1_c1&measure=rmse&alpha=31.6&path=1": {
-                "recipes": (Recipe("lr", order=1, alpha=1.0), Recipe("alr", order=1, center=1)),
+                "recipes": (Recipe("lr", order=1, alpha=1.0), Recipe("alr", order=1, center=1, alpha=1.0)),
                 "measure": "rmse", "alpha": 31.6, "path": 1,
             },
             "?page=path&alpha=-3&measure=brier": {"measure": "log_loss", "alpha": None},
@@ -136,9 +136,9 @@ CASES = {
         "how many tuples on monks-1", kept_shown,
         {
             "?page=selection&of=salr_o3_k0.4~lr&folds=10&keep=20": {
-                "recipes": (Recipe("salr", order=3),), "folds": "10", "keep": 20,
+                "recipes": (Recipe("salr", order=3, alpha=1.0),), "folds": "10", "keep": 20,
             },
-            "?page=selection&of=lr&keep=700": {"recipes": (Recipe("hsalr"),), "keep": 100},
+            "?page=selection&of=lr&keep=700": {"recipes": (Recipe("hsalr", alpha=1.0),), "keep": 100},
         },
     ),
     "interactions": Case(
@@ -150,7 +150,7 @@ CASES = {
                 "recipes": (Recipe("lr", order=2, alpha=1.0),), "refits": "10", "subset": 3, "row": 7,
             },
             "?page=interactions&of=tan~salr&refits=7": {
-                "recipes": (Recipe("salr"),), "refits": "30",
+                "recipes": (Recipe("salr", alpha=1.0),), "refits": "30",
             },
         },
     ),

@@ -71,11 +71,11 @@ def test_slugs_of_cuts_say_what_recipes_say():
     for slug in CUTS:
         assert cuts_slug(Recipe("lr", **cut_params(slug))) == slug
     assert cut_params("quantile-1") == cut_params("nonsense") == cut_params("")
-    mixed = (Recipe("lr"), Recipe("rf"), Recipe("alr", discretize="quantile"))
+    mixed = (Recipe("lr", alpha=0.3), Recipe("rf"), Recipe("alr", discretize="quantile", alpha=1.0))
     assert cuts_of(mixed) == MIXED_CUTS
     assert [recipe.discretize for recipe in with_cuts(mixed, "uniform-10")] == ["uniform", "mdl", "uniform"]
-    assert cuts_of((Recipe("rf"), Recipe("lr", discretize=None))) == "values"
-    smooth = with_cuts((Recipe("hlr"), Recipe("lr", scale="diagonal"), Recipe("tan")), "smooth")
+    assert cuts_of((Recipe("rf"), Recipe("lr", discretize=None, alpha=0.3))) == "values"
+    smooth = with_cuts((Recipe("hlr", alpha=0.3), Recipe("lr", scale="diagonal", alpha=0.3), Recipe("tan")), "smooth")
     assert [recipe.cuts for recipe in smooth] == ["smooth", "quantile", "quantile"], "as near as a recipe can be"
 
 

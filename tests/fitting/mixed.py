@@ -37,10 +37,10 @@ def mixed(rows=60, n_classes=2, *, numeric=2, seed=0, weights=None, gaps=0.0, ov
 
 
 def density_run(encoded, holdout=None, n_jobs=1, **params):
-    """Return a run of dlr, its bandwidths by "loo"; whatever else is left out takes the recipe's default."""
+    """Return a run of dlr, its bandwidths by "loo", alpha 10; whatever else is left out takes the recipe's default."""
     seed = params.pop("seed", 0)
     return Run.on_encoded(
-        encoded, Recipe("dlr", **{"bandwidth": "loo", "seed": seed, **params}), holdout, n_jobs=n_jobs
+        encoded, Recipe("dlr", **{"bandwidth": "loo", "alpha": 10.0, "seed": seed, **params}), holdout, n_jobs=n_jobs
     )
 
 

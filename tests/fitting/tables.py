@@ -3,6 +3,7 @@
 import numpy as np
 
 from alrviz.data.encoded import Encoded, code_dtype
+from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.prepare import CoveredRows, TrainingData
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
@@ -72,7 +73,9 @@ def counted(encoded, order, m=1.0):
 
 
 def run_of(encoded, family="lr", holdout=None, **params):
-    """Return a run on one thread; whatever is left out takes the recipe's default."""
+    """Return a run on one thread; alpha is the family's fixed one, whatever else is left out the recipe's default."""
+    if "alpha" in FAMILIES[family].params:
+        params = {"alpha": FAMILIES[family].params["alpha"].default_in_links, **params}
     return Run.on_encoded(encoded, Recipe(family, **params), holdout, n_jobs=1)
 
 

@@ -14,7 +14,8 @@ SHARES = ["cell", "tuple", "all"]
 def start_of(seed, family="alr", **params):
     """Weights that a run with this seed starts from."""
     encoded = table(300, (5, 6, 4, 5), 3)
-    run = Run.on_encoded(encoded, Recipe(family, seed=seed, order=2, start="random", max_iter=0, **params), n_jobs=1)
+    settings = {"order": 2, "alpha": 1.0, "start": "random", "max_iter": 0, **params}
+    run = Run.on_encoded(encoded, Recipe(family, seed=seed, **settings), n_jobs=1)
     run.advance()
     return run.state.point.w
 

@@ -14,7 +14,8 @@ from tests.fitting.tables import drain, run_of, same_steps, table
 
 
 def chosen(room=1e9, family="lr", **params):
-    choice = choose(Recipe(family, **params).params, room)
+    settings = params if family == "anje" else {"alpha": 1.0, **params}
+    choice = choose(Recipe(family, **settings).params, room)
     return choice.solver, choice.memory, choice.reason
 
 
@@ -53,7 +54,7 @@ def test_tron_keeps_pairs_for_which_there_is_room_and_lbfgs_follows(room, kept):
     assert (name, memory) == (("tron", kept) if kept else ("lbfgs", min(room, 10)) if room >= 3 else ("cg", 0))
     assert reason.startswith(name)
     assert ("max_memory leaves" in reason) == ((name, memory) != ("tron", 10))
-    choice = choose(Recipe("lr").params, room)
+    choice = choose(Recipe("lr", alpha=0.3).params, room)
     assert choice.vectors <= room
     asked = chosen(room, solver="tron")
     assert asked[0] == "tron"
@@ -63,17 +64,19 @@ def test_tron_keeps_pairs_for_which_there_is_room_and_lbfgs_follows(room, kept):
 def test_a_short_fit_starts_as_a_long_one_and_is_priced_for_what_it_fills():
     for room in (100, 7, 4, 0):
         assert chosen(room, max_iter=2) == chosen(room, max_iter=200)
-    assert choose(Recipe("lr", solver="lbfgs", max_iter=2).params, 100).vectors == 2
-    assert choose(Recipe("lr", solver="lbfgs", max_iter=200).params, 100).vectors == 10
+    assert choose(Recipe("lr", solver="lbfgs", max_iter=2, alpha=0.3).params, 100).vectors == 2
+    assert choose(Recipe("lr", solver="lbfgs", max_iter=200, alpha=0.3).params, 100).vectors == 10
 
 
 def test_choice_does_not_depend_on_max_iter():
     shape = ([50] * 10, 3, 1000)
-    full = estimate_levels(*shape, Recipe("lr", order=2), max_memory=2**40)
+    full = estimate_levels(*shape, Recipe("lr", order=2, alpha=0.3), max_memory=2**40)
     vector = 8 * (full.cells_seen + 1) * 3
     for less in range(24):
         limits = {"max_memory": full.cost.bytes - less * vector}
-        short, long = (estimate_levels(*shape, Recipe("lr", order=2, max_iter=k), **limits) for k in (2, 200))
+        short, long = (
+            estimate_levels(*shape, Recipe("lr", order=2, max_iter=k, alpha=0.3), **limits) for k in (2, 200)
+        )
         assert short.choice.solver == long.choice.solver
         assert short.choice.memory == long.choice.memory
 
@@ -178,4 +181,4 @@ def test_shared_weights_start_from_the_nearest():
 def test_a_start_of_another_table_is_refused():
     earlier = drain(run_of(table(200), "lr", order=1, max_iter=2))
     with pytest.raises(RecipeError, match="expected a model of the same rows and order"):
-        Run.on_encoded(table(200), Recipe("lr", order=2), n_jobs=1, start=earlier.model).advance()
+        Run.on_encoded(table(200), Recipe("lr", order=2, alpha=0.3), n_jobs=1, start=earlier.model).advance()

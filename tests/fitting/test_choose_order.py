@@ -21,8 +21,13 @@ from tests.fitting.test_alpha_tuned import planted as coarse_table
 from tests.models.test_tuple_selection import planted, prepared
 
 
+def fixed(family: str, **params) -> alrviz.Recipe:
+    """Return a recipe with alpha 1, where the family has one."""
+    return alrviz.Recipe(family, **params if family == "anje" else {"alpha": 1.0, **params})
+
+
 def settled(data, family: str = "salr", **params) -> Run:
-    run = alrviz.Run(data, alrviz.Recipe(family, **params))
+    run = alrviz.Run(data, fixed(family, **params))
     run.advance()
     return run
 
@@ -35,7 +40,7 @@ def test_the_order_is_that_beyond_which_rows_held_out_gain_nothing(family, highe
         nll = 0.0
         for fold in split_folds(encoded.y, FOLDS, 0):
             train, test = fold.train, fold.test
-            fold = Run.on_encoded(encoded.take(train), alrviz.Recipe(family, order=order), encoded.take(test))
+            fold = Run.on_encoded(encoded.take(train), fixed(family, order=order), encoded.take(test))
             *_, last = fold.steps()
             nll += last.extra["heldout_log_loss"] * len(test)
         losses.append(nll / encoded.n_rows)
@@ -67,7 +72,7 @@ def test_cuts_are_those_that_lose_less_on_rows_held_out(slope, cuts):
     assert (said in run.notes[0]) == (cuts == "mdl-smooth")
     assert {line["smooth"] for line in run.trials if line["order"] == 1} == {0.0, 1.0}
     with pytest.raises(RecipeError, match="salr has no smooth levels"):
-        alrviz.Recipe("salr", discretize="auto")
+        alrviz.Recipe("salr", discretize="auto", alpha=1.0)
 
 
 def test_ordered_levels_need_not_be_smoothed():
@@ -268,7 +273,7 @@ def test_over_passes_the_same_is_chosen(tmp_path, params):
             assert run.recipe.params["order"] == 2
             assert ("; on 4,000 rows drawn from the table" in run.notes[0]) == (run is found[0])
     with pytest.raises(RecipeError, match="order=9"):
-        alrviz.Run(stream, alrviz.Recipe("salr", order=9, keep="auto"))
+        alrviz.Run(stream, alrviz.Recipe("salr", order=9, keep="auto", alpha=1.0))
 
 
 def test_a_replay_has_the_passes_and_the_notes_of_what_was_chosen(tmp_path):
@@ -295,7 +300,9 @@ def test_the_smallest_share_within_a_standard_error_is_kept(monkeypatch):
         return 1.0 + above[tried[-1]] + rng.permutation(noise), np.ones(400)
 
     monkeypatch.setattr(choose_order.ShareFold, "_losses", losses)
-    recipe, sentence = choose_order.choose_n_tuples(alrviz.Recipe("salr", keep="auto"), lambda recipe: recipe, None)
+    recipe, sentence = choose_order.choose_n_tuples(
+        alrviz.Recipe("salr", keep="auto", alpha=1.0), lambda recipe: recipe, None
+    )
     assert tried == [1.0, 0.8, 0.6, 0.4, 0.3, 0.2]  # two in a row were worse; what is too large is passed over
     assert recipe.params["keep"] == 0.4
     assert sentence == (
@@ -310,7 +317,7 @@ def test_rows_that_are_held_out_have_no_part():
     other = alrviz.data.encoded.Encoded(held.codes, 1 - held.y, held.weights, held.levels, held.classes, held.names)
     notes = []
     for own in (held, other):
-        run = Run.on_prepared(TrainingData(train, own), alrviz.Recipe("salr", order="auto", keep="auto"))
+        run = Run.on_prepared(TrainingData(train, own), alrviz.Recipe("salr", order="auto", keep="auto", alpha=1.0))
         run.advance()
         notes.append((run.notes, run.recipe))
     assert notes[0] == notes[1]
@@ -318,7 +325,7 @@ def test_rows_that_are_held_out_have_no_part():
 
 def test_classifier_stores_the_chosen_order(tmp_path):
     X, y = planted(3000)
-    model = alrviz.SelectiveALRClassifier(order="auto", keep="auto").fit(X, y)
+    model = alrviz.SelectiveALRClassifier(order="auto", keep="auto", alpha=1.0).fit(X, y)
     assert model.cells_.order == 2
     assert len(model.cells_.tuples) <= 3
     assert [sentence.split(" ")[0][:5] for sentence in model.chosen_.split("; ")[::2]] == ["order", "keep="]
@@ -345,7 +352,7 @@ def test_a_number_of_tuples_is_kept_as_it_is():
     data = alrviz.Dataset.from_arrays(*planted(500))
     assert len(settled(data, order=2, keep=4).model.space.tuples) == 4
     assert len(settled(data, order=2, keep=4000).model.space.tuples) == 21
-    assert "4 of tuples" in alrviz.Recipe("salr", keep=4).name
+    assert "4 of tuples" in alrviz.Recipe("salr", keep=4, alpha=1.0).name
     level = settled(data, "hsalr", order=2, keep=3).levels
     assert [len(own.kept_indices) for own in level] == [3, 3]
 
@@ -353,13 +360,13 @@ def test_a_number_of_tuples_is_kept_as_it_is():
 def test_an_order_is_chosen_where_counts_are_not_smoothed():
     """AnJE, whose log loss chooses, takes logarithms of counts; lr, which is fitted then, does not."""
     data = alrviz.load_demo("led", 600)
-    model = alrviz.LRClassifier(order="auto", smoothing=0.0).fit(data.X, data.y)
+    model = alrviz.LRClassifier(order="auto", smoothing=0.0, alpha=0.3).fit(data.X, data.y)
     assert model.cells_.order == 1
 
 
 def test_where_the_likely_order_does_not_fit_into_memory_the_one_that_is_taken_is_estimated():
     """A study of 100 columns of 2,000 levels reserved the 29 GB of order 2, and could not run."""
-    data, recipe = alrviz.load_demo("led", 3000), alrviz.Recipe("alr", order="auto")
+    data, recipe = alrviz.load_demo("led", 3000), alrviz.Recipe("alr", order="auto", alpha=1.0)
     one, two = estimate_recipes(data, [recipe.replace(order=order) for order in (1, 2)], 0.2, NEVER)
     (line,) = estimate_recipes(data, [recipe], 0.2, NEVER, max_memory=(one.cost.bytes + two.cost.bytes) // 2)
     assert (line.refusal, line.cost.parameters) == ("", one.cost.parameters)
@@ -367,7 +374,9 @@ def test_where_the_likely_order_does_not_fit_into_memory_the_one_that_is_taken_i
 
 
 def test_a_study_estimates_an_order_to_be_chosen_by_a_likely_one_says_so_and_runs():
-    study = alrviz.compare(alrviz.load_demo("led", 120), [alrviz.Recipe("alr", order="auto")], folds=2, n_jobs=1)
+    study = alrviz.compare(
+        alrviz.load_demo("led", 120), [alrviz.Recipe("alr", order="auto", alpha=1.0)], folds=2, n_jobs=1
+    )
     (line,) = study.estimate().fits
     assert (line.refusal, line.cost.seconds > 0) == ("", True)
     assert "order 2" in line.note

@@ -193,7 +193,7 @@ def test_tasks_are_runs_of_chunks_as_long_as_a_second(client, coded, monkeypatch
 @pytest.mark.parametrize("solver", ["averaged", "tron", "lbfgs"])
 def test_a_run_on_a_cluster_is_the_run_of_one_process(client, tmp_path, solver):
     stream = open_table(written(tmp_path, messy(), "parquet"), "class", cache=tmp_path / "codes")
-    recipe = alrviz.Recipe("alr", order=2, max_iter=3, holdout=0.2, solver=solver)
+    recipe = alrviz.Recipe("alr", order=2, max_iter=3, holdout=0.2, solver=solver, alpha=1.0)
     runs = [alrviz.Run(stream, recipe, scheduler=where) for where in (None, client, client.scheduler.address)]
     steps = [[(step.objective, step.nll, step.extra["heldout_log_loss"]) for step in run.steps()] for run in runs]
     assert steps[0] == steps[1] == steps[2]
@@ -312,7 +312,7 @@ def test_missing_cluster_or_worker_raises(coded, monkeypatch):
 
 def test_a_scheduler_is_for_tables_read_in_batches():
     with pytest.raises(RecipeError, match="is for tables read in batches"):
-        alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("alr", order=1), scheduler="tcp://127.0.0.1:1")
+        alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("alr", order=1, alpha=1.0), scheduler="tcp://127.0.0.1:1")
 
 
 def test_passes_leave_their_chunks_behind(coded):

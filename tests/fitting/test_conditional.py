@@ -334,7 +334,9 @@ def test_a_stop_ends_it_within_tuning():
 
 
 def test_it_races_beside_other_families():
-    found = alrviz.race(load_demo("tic-tac-toe", 200), [Recipe("lr", order=1), Recipe("elr", max_iter=5)], n_jobs=1)
+    found = alrviz.race(
+        load_demo("tic-tac-toe", 200), [Recipe("lr", order=1, alpha=0.3), Recipe("elr", max_iter=5)], n_jobs=1
+    )
     while not found.ended:
         found.step()
         found.join(0.05)

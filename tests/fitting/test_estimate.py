@@ -41,10 +41,10 @@ def test_number_of_seen_cells_is_exact_if_all_tuples_are_counted(order, gaps):
     prepared = TrainingData(encoded, None, None, 1)
     seen = len(prepared.tables(order, 1.0).seen_cells)
     assert estimate_seen(encoded, order) == seen
-    told = estimate(Recipe("lr", order=order), TableShape(encoded))
+    told = estimate(Recipe("lr", order=order, alpha=0.3), TableShape(encoded))
     assert told.cells_seen == seen
     assert told.cost.parameters == prepared.tables(order, 1.0).space.n_parameters(3)
-    bound = estimate_levels(encoded.levels, 3, 60, Recipe("lr", order=order))
+    bound = estimate_levels(encoded.levels, 3, 60, Recipe("lr", order=order, alpha=0.3))
     assert bound.cells_seen >= seen
     assert bound.cost.bytes >= told.cost.bytes
     assert bound.cost.parameters == told.cost.parameters
@@ -79,29 +79,29 @@ def test_tuples_are_drawn_by_the_cells_that_rows_could_have():
 
 def test_parameters_of_the_papers_shape():
     levels = [4] * 54 + [5] * 2
-    assert estimate_levels(levels, 3, 32, Recipe("lr", order=2)).cost.parameters == 75_246
-    three = estimate_levels(levels, 3, 32, Recipe("lr", order=3))
+    assert estimate_levels(levels, 3, 32, Recipe("lr", order=2, alpha=0.3)).cost.parameters == 75_246
+    three = estimate_levels(levels, 3, 32, Recipe("lr", order=3, alpha=0.3))
     assert three.cost.parameters == 5_465_451
     assert three.cells_seen <= 27_720 * 32
 
 
 def test_too_many_cells_to_number_raise_with_their_count():
-    told = estimate_levels([1000] * 30, 2, 100, Recipe("lr", order=7))
+    told = estimate_levels([1000] * 30, 2, 100, Recipe("lr", order=7, alpha=0.3))
     assert told.refusal.startswith("order 7 has 2,035,800,000,000,000,000,000,000,000 cells here; at most ")
     assert told.refusal.endswith("can be numbered. Choose a lower order, or fewer levels or columns")
     assert told.cost.passes == 0
     encoded = table(50, [400] * 12)
     stop = StopToken()
     stop.stop()
-    refused = estimate(Recipe("lr", order=8), TableShape(encoded, stop=stop))  # no tuple was looked at
+    refused = estimate(Recipe("lr", order=8, alpha=0.3), TableShape(encoded, stop=stop))  # no tuple was looked at
     assert "cells here" in refused.refusal
     with pytest.raises(Stopped):
-        estimate(Recipe("lr", order=2), TableShape(encoded, stop=stop))
+        estimate(Recipe("lr", order=2, alpha=0.3), TableShape(encoded, stop=stop))
 
 
 @pytest.mark.parametrize(("columns", "order", "max_memory"), [(400, 5, None), (60, 10, None), (100, 3, 2**20)])
 def test_a_list_of_tuples_that_does_not_fit_is_refused_before_it_is_made(columns, order, max_memory):
-    encoded, recipe = table(20, [3] * columns, 2), Recipe("lr", order=order)
+    encoded, recipe = table(20, [3] * columns, 2), Recipe("lr", order=order, alpha=0.3)
     assert count_cells(encoded.levels, order) < MAX_CELLS
     for traced in (False, True):  # kernels and modules that come with the first time are not the list
         if traced:
@@ -118,7 +118,7 @@ def test_a_list_of_tuples_that_does_not_fit_is_refused_before_it_is_made(columns
 
 
 def test_too_many_cells_are_refused_before_anything_is_planned(monkeypatch):
-    encoded, recipe = table(400, [5] * 12, 2), Recipe("lr", order=4)
+    encoded, recipe = table(400, [5] * 12, 2), Recipe("lr", order=4, alpha=0.3)
     fits = estimate(recipe, TableShape(encoded, prepared=TrainingData(encoded, None, None, 1)))
     assert not fits.refusal
 
@@ -145,7 +145,7 @@ def test_many_tuples_alone_are_no_reason_to_refuse():
     """Where columns are looked up together, keys are as many as blocks: 4,060 tuples of them would take 330 MiB."""
     encoded = table(20_000, [2] * 30, 2)
     encoded.codes[3:] = encoded.codes[:3].repeat(9, axis=0)
-    recipe = Recipe("lr", order=3, max_iter=0)
+    recipe = Recipe("lr", order=3, max_iter=0, alpha=0.3)
     assert estimate_levels(encoded.levels, 2, 20_000, recipe, max_memory=2**27).refusal
     told = estimate(recipe, TableShape(encoded), 2**27)
     assert told.refusal == ""
@@ -153,7 +153,7 @@ def test_many_tuples_alone_are_no_reason_to_refuse():
 
 
 def test_more_cells_than_kernels_can_number_raise():
-    recipe, levels = Recipe("lr", order=2, max_iter=0), [60_000] * 2
+    recipe, levels = Recipe("lr", order=2, max_iter=0, alpha=0.3), [60_000] * 2
     limit = {"max_memory": 2**60}
     assert estimate_levels(levels, 2, 10**10, recipe, cells_seen=2**31 - 3, **limit).refusal == ""
     told = estimate_levels(levels, 2, 10**10, recipe, cells_seen=2**31 - 2, **limit)
@@ -162,7 +162,7 @@ def test_more_cells_than_kernels_can_number_raise():
 
 def test_repeats_are_estimated_as_they_are_merged():
     encoded = table(30_000, (3, 2, 4), 3)
-    prepared, recipe = TrainingData(encoded, encoded.take(np.arange(9000)), None, 1), Recipe("lr", order=2)
+    prepared, recipe = TrainingData(encoded, encoded.take(np.arange(9000)), None, 1), Recipe("lr", order=2, alpha=0.3)
     told = estimate(recipe, TableShape(encoded, prepared.holdout, prepared=prepared))
     given = estimate(recipe, TableShape(encoded, prepared.holdout))
     assert prepared.merged_row_counts()[0] < 100
@@ -172,7 +172,7 @@ def test_repeats_are_estimated_as_they_are_merged():
 
 
 def test_memory_error_names_needed_and_allowed_bytes():
-    told = estimate_levels([50] * 10, 3, 1000, Recipe("lr", order=2), max_memory=2**20)
+    told = estimate_levels([50] * 10, 3, 1000, Recipe("lr", order=2, alpha=0.3), max_memory=2**20)
     mib = round(told.cost.bytes / 2**20)
     assert told.refusal == (
         f"order 2 needs about {mib:,} MiB here and 1 MiB may be used. "
@@ -182,24 +182,24 @@ def test_memory_error_names_needed_and_allowed_bytes():
     with pytest.raises(MemoryLimitError) as caught:
         require_memory(told)
     assert (caught.value.needed, caught.value.allowed) == (told.cost.bytes, 2**20)
-    fine = estimate_levels([50] * 10, 3, 1000, Recipe("lr", order=2), max_memory=told.cost.bytes)
+    fine = estimate_levels([50] * 10, 3, 1000, Recipe("lr", order=2, alpha=0.3), max_memory=told.cost.bytes)
     assert fine.refusal == ""
     require_memory(fine)
 
 
 def test_half_of_the_free_memory_may_be_used():
-    told = estimate_levels([3, 3], 2, 10, Recipe("lr"))
+    told = estimate_levels([3, 3], 2, 10, Recipe("lr", alpha=0.3))
     assert told.max_bytes == pytest.approx(free_memory() / 2, rel=0.5)
     assert free_memory() > 2**20
 
 
 def test_an_order_above_the_number_of_columns_is_an_error():
     with pytest.raises(RecipeError, match=r"order=3.*3 columns"):
-        estimate_levels([3, 3], 2, 10, Recipe("lr", order=3))
+        estimate_levels([3, 3], 2, 10, Recipe("lr", order=3, alpha=0.3))
 
 
 def test_seconds_of_a_pass_grow_with_the_rows():
-    few, many = (estimate_levels([3] * 12, 2, n, Recipe("lr")).cost.seconds for n in (1000, 100_000))
+    few, many = (estimate_levels([3] * 12, 2, n, Recipe("lr", alpha=0.3)).cost.seconds for n in (1000, 100_000))
     assert 0 < few < many
 
 
@@ -210,7 +210,7 @@ def test_seconds_of_dlr_grow_with_rows_columns_and_what_the_bandwidths_take(monk
     def told(rows, columns, bandwidth, n_jobs=1):
         X, y = rng.normal(size=(rows, columns)), rng.integers(0, 2, rows)
         encoded = Encoder(discretize="keep").fit(X, y).encode(X, y)
-        recipe = Recipe("dlr", bandwidth=bandwidth)
+        recipe = Recipe("dlr", bandwidth=bandwidth, alpha=10.0)
         found = estimate(recipe, TableShape(encoded))
         assert found.cost.seconds == reference_seconds(encoded, recipe)
         here = calibrate(found.cost, encoded.n_classes, n_jobs).seconds
@@ -278,35 +278,59 @@ AS_OTHERS = pytest.mark.slow(reason="the other cases hold the same arrays")
 @pytest.mark.parametrize(
     ("name", "rows", "levels", "n_classes", "recipe"),
     [
-        ("wide cells", 20_000, ADULT, 2, Recipe("lr", order=2, max_iter=12, tol=0.0)),
+        ("wide cells", 20_000, ADULT, 2, Recipe("lr", order=2, max_iter=12, tol=0.0, alpha=0.3)),
         pytest.param(
             "alr",
             20_000,
             ADULT,
             2,
-            Recipe("alr", order=2, max_iter=25, tol=0.0, start="anje", center="anje"),
+            Recipe("alr", order=2, max_iter=25, tol=0.0, start="anje", center="anje", alpha=1.0),
             marks=AS_OTHERS,
         ),
         pytest.param(
             "no penalty", 20_000, ADULT, 2, Recipe("lr", order=2, max_iter=25, tol=0.0, alpha=0.0), marks=AS_OTHERS
         ),
-        ("many rows", 60_000, (3, 4, 2, 5, 3), 9, Recipe("alr", order=1, max_iter=15, tol=0.0)),
-        ("third order", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="lbfgs")),
-        ("gd", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=4, tol=0.0, solver="gd")),
-        ("cg", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="cg")),
-        ("tron", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="tron")),
-        ("adagrad", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="adagrad")),
-        ("lbfgsb", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="lbfgsb")),
+        ("many rows", 60_000, (3, 4, 2, 5, 3), 9, Recipe("alr", order=1, max_iter=15, tol=0.0, alpha=1.0)),
+        (
+            "third order",
+            4000,
+            (12, 9, 14, 8, 10, 7),
+            3,
+            Recipe("lr", order=3, max_iter=12, tol=0.0, solver="lbfgs", alpha=0.3),
+        ),
+        ("gd", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=4, tol=0.0, solver="gd", alpha=0.3)),
+        ("cg", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="cg", alpha=0.3)),
+        ("tron", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="tron", alpha=0.3)),
+        (
+            "adagrad",
+            4000,
+            (12, 9, 14, 8, 10, 7),
+            3,
+            Recipe("lr", order=3, max_iter=12, tol=0.0, solver="adagrad", alpha=0.3),
+        ),
+        (
+            "lbfgsb",
+            4000,
+            (12, 9, 14, 8, 10, 7),
+            3,
+            Recipe("lr", order=3, max_iter=12, tol=0.0, solver="lbfgsb", alpha=0.3),
+        ),
         (
             "diagonal",
             4000,
             (12, 9, 14, 8, 10, 7),
             3,
-            Recipe("lr", order=3, scale="diagonal", max_iter=15, tol=0.0, solver="lbfgs"),
+            Recipe("lr", order=3, scale="diagonal", max_iter=15, tol=0.0, solver="lbfgs", alpha=0.3),
         ),
         ("anje", 20_000, ADULT, 2, Recipe("anje", order=2)),
         *(
-            (share, 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("alr", order=3, max_iter=12, tol=0.0, share=share))
+            (
+                share,
+                4000,
+                (12, 9, 14, 8, 10, 7),
+                3,
+                Recipe("alr", order=3, max_iter=12, tol=0.0, share=share, alpha=1.0),
+            )
             for share in ("cell", "all")
         ),
         pytest.param(
@@ -314,7 +338,7 @@ AS_OTHERS = pytest.mark.slow(reason="the other cases hold the same arrays")
             20_000,
             ADULT,
             2,
-            Recipe("alr", order=2, max_iter=25, tol=0.0, share="cell"),
+            Recipe("alr", order=2, max_iter=25, tol=0.0, share="cell", alpha=1.0),
             marks=AS_OTHERS,
         ),
     ],
@@ -334,7 +358,7 @@ def test_estimated_bytes_of_dlr_are_those_a_fit_takes(mode, n_classes, numeric):
     encoded = mixed(10_000, n_classes, numeric=numeric, overlap=2.0)
     train, held = encoded.take(np.arange(7_000)), encoded.take(np.arange(7_000, 10_000))
     for rows in (train.take(np.arange(500)), train):  # the first compiles
-        run, peak = measured(rows, held, Recipe("dlr", bandwidth=mode, max_iter=14))
+        run, peak = measured(rows, held, Recipe("dlr", bandwidth=mode, max_iter=14, alpha=10.0))
     peak += train.numbers.nbytes + held.numbers.nbytes
     assert run.estimate.cost.bytes == pytest.approx(peak, rel=0.1), f"the peak is {peak:,}"
 
@@ -342,7 +366,7 @@ def test_estimated_bytes_of_dlr_are_those_a_fit_takes(mode, n_classes, numeric):
 @pytest.mark.parametrize(("levels", "order", "n_classes"), [(ADULT, 2, 2), ((12, 9, 14, 8, 10, 7), 3, 3)])
 def test_the_table_that_a_model_scores_rows_with_is_reserved(levels, order, n_classes):
     train, new = (table(10_000, levels, n_classes, seed=seed) for seed in (0, 1))
-    run = drain(Run.on_encoded(train, Recipe("lr", order=order, max_iter=2), n_jobs=1))
+    run = drain(Run.on_encoded(train, Recipe("lr", order=order, max_iter=2, alpha=0.3), n_jobs=1))
     model = run.model
     model.scores(new.codes[:, :10], n_jobs=1)  # finds its cells
     tracemalloc.start()
@@ -368,10 +392,10 @@ def test_wide_keys_are_estimated():
 def test_visits_of_single_rows_are_estimated():
     encoded = table(3000, (3, 4, 2, 5), 2, signal=0.1)
     encoded.weights[:] = 60.0
-    run, peak = measured(encoded, None, Recipe("lr", order=1, max_iter=2, solver="sgd"))
+    run, peak = measured(encoded, None, Recipe("lr", order=1, max_iter=2, solver="sgd", alpha=0.3))
     assert run.estimate.cost.bytes == pytest.approx(peak, rel=0.1), f"the peak is {peak:,}"
     balanced, doubled = (
-        estimate(Recipe("lr", order=1, solver="sgd", class_weight=weights), TableShape(encoded)).cost.bytes
+        estimate(Recipe("lr", order=1, solver="sgd", class_weight=weights, alpha=0.3), TableShape(encoded)).cost.bytes
         for weights in ("balanced", {"class 0": 2.0})
     )
     assert balanced < doubled
@@ -381,7 +405,7 @@ def test_joint_values_above_16_bits_and_every_thread_s_join_are_estimated(monkey
     space = CellSpace(np.array([700] * 10), 2)
     narrow, wide = (
         estimate_levels(
-            space.levels, 2, 200_000, Recipe("lr", order=2, max_iter=0), cells_seen=400_000, n_jobs=1,
+            space.levels, 2, 200_000, Recipe("lr", order=2, max_iter=0, alpha=0.3), cells_seen=400_000, n_jobs=1,
             plan=one_block_per_tuple(space, 400_000.0, largest),
         ).cost.bytes
         for largest in (40_000.0, 60_000.0)
@@ -407,7 +431,8 @@ def test_no_cover_is_planned_of_tuples_that_are_never_looked_at(monkeypatch):
 
     monkeypatch.setattr(prepare, "plan_cover", plan)
     told = estimate(
-        Recipe("hsalr", order=5, keep=0.1), TableShape(encoded, prepared=TrainingData(encoded, None, n_jobs=1))
+        Recipe("hsalr", order=5, keep=0.1, alpha=1.0),
+        TableShape(encoded, prepared=TrainingData(encoded, None, n_jobs=1)),
     )
     assert not told.refusal
     assert planned == []
@@ -455,7 +480,9 @@ def wide(n_rows: int, n_columns: int) -> Encoded:
 def test_tuples_that_are_too_many_to_fit_are_refused_before_one_is_listed(monkeypatch):
     monkeypatch.setattr("alrviz.fitting.cost.table_shape.space_of", None)
     encoded = wide(50, 2000)
-    told = estimate(Recipe("lr", order=2), TableShape(encoded, prepared=TrainingData(encoded, None, n_jobs=1)), 2**50)
+    told = estimate(
+        Recipe("lr", order=2, alpha=0.3), TableShape(encoded, prepared=TrainingData(encoded, None, n_jobs=1)), 2**50
+    )
     assert "1,999,000 tuples" in told.refusal
     assert "keep" in told.refusal
 
@@ -477,5 +504,10 @@ def test_no_cover_is_planned_of_what_is_only_counted(monkeypatch):
     encoded = wide(60, 40)
     for module in ("prepare", "cost.table_shape"):
         monkeypatch.setattr(f"alrviz.fitting.{module}.plan_cover", None)
-    for recipe in (Recipe("tan"), Recipe("kdb", k=2), Recipe("ande", n=1), Recipe("hlr", order=2, keep=50)):
+    for recipe in (
+        Recipe("tan"),
+        Recipe("kdb", k=2, selective=False),
+        Recipe("ande", n=1),
+        Recipe("hlr", order=2, keep=50, alpha=0.3),
+    ):
         assert not estimate(recipe, TableShape(encoded, prepared=TrainingData(encoded, None, n_jobs=1))).refusal

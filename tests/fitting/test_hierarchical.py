@@ -190,13 +190,13 @@ def test_a_run_begins_where_another_ended():
     again = Run.on_encoded(encoded, Recipe("dlr", bandwidth="loo", alpha=0.3), n_jobs=1, start=end.model)
     assert again.advance().objective == pytest.approx(end.trace[-1].objective, rel=1e-12)
     assert len(drain(again).trace) < len(end.trace) / 2
-    other = Run.on_encoded(mixed(150, 2), Recipe("dlr", bandwidth="loo"), n_jobs=1, start=end.model)
+    other = Run.on_encoded(mixed(150, 2), Recipe("dlr", bandwidth="loo", alpha=10.0), n_jobs=1, start=end.model)
     with pytest.raises(RecipeError, match=r"start is not a model of these 3 columns and 2 classes"):
         other.advance()
 
 
 def test_a_run_is_stopped():
-    run = Run(load_demo("two-moons"), Recipe("dlr", bandwidth="loo"), n_jobs=1)
+    run = Run(load_demo("two-moons"), Recipe("dlr", bandwidth="loo", alpha=10.0), n_jobs=1)
     run.advance()
     run.stop()
     assert run.outcome.code == "stopped"
@@ -206,7 +206,11 @@ def test_a_run_is_stopped():
 
 def test_a_race_of_families():
     dataset = load_demo("two-moons")
-    found = race(dataset, [Recipe("lr", order=1), Recipe("dlr"), Recipe("dlr", bandwidth="paper")], n_jobs=1)
+    found = race(
+        dataset,
+        [Recipe("lr", order=1, alpha=0.3), Recipe("dlr", alpha=10.0), Recipe("dlr", bandwidth="paper", alpha=10.0)],
+        n_jobs=1,
+    )
     found.start()
     assert found.join(120)
     assert [run.outcome.code for run in found.runs] == ["converged"] * 3
@@ -254,17 +258,17 @@ def test_separation_without_a_penalty_is_reported():
 def test_names_and_paper_mode():
     assert Recipe("dlr", bandwidth="loo", alpha=0.5).name == "dlr loo from zero, L2 penalty 0.5"
     assert Recipe("dlr", alpha=0, bandwidth="paper", start="one").name == "dlr paper from one"
-    assert Recipe("dlr").label == "dlr"
+    assert Recipe("dlr", alpha=10.0).label == "dlr"
     paper = paper_mode(Recipe("dlr", bandwidth="loo", alpha=2, start="one"))
     assert dict(paper.params, max_iter=0, tol=0) == {
         "bandwidth": "paper", "validation_fraction": 0.2, "alpha": 0.0, "center": 0, "start": "zero", "smoothing": 1.0,
         "class_weight": None, "max_iter": 0, "tol": 0,
     }  # fmt: skip
     assert paper.is_paper_fit
-    assert paper_mode(Recipe("dlr", bandwidth="silverman")).params["bandwidth"] == "silverman"
+    assert paper_mode(Recipe("dlr", bandwidth="silverman", alpha=10.0)).params["bandwidth"] == "silverman"
     assert not Recipe("dlr", bandwidth="loo", alpha=0).is_paper_fit
-    assert [Recipe("dlr", bandwidth=mode).is_random for mode in MODES] == [False, False, True, True]
+    assert [Recipe("dlr", bandwidth=mode, alpha=10.0).is_random for mode in MODES] == [False, False, True, True]
     with pytest.raises(RecipeError, match=r"bandwidth='silvermann' is not known.*did you mean 'silverman'"):
-        Recipe("dlr", bandwidth="silvermann")
+        Recipe("dlr", bandwidth="silvermann", alpha=10.0)
     with pytest.raises(RecipeError, match=r"dlr has no parameter 'order'"):
-        Recipe("dlr", order=2)
+        Recipe("dlr", order=2, alpha=10.0)

@@ -138,7 +138,9 @@ def stream(tmp_path):
 
 
 def recipe(solver: str, **more) -> alrviz.Recipe:
-    return alrviz.Recipe("alr", order=2, solver=solver, holdout=0.2, **{"max_iter": 6, "tol": 0.0, **more})
+    return alrviz.Recipe(
+        "alr", order=2, solver=solver, holdout=0.2, **{"alpha": 1.0, "max_iter": 6, "tol": 0.0, **more}
+    )
 
 
 def fitted(stream, of, **more) -> alrviz.Run:
@@ -237,7 +239,7 @@ def test_where_a_sample_has_hardly_a_row_of_a_class_steps_go_row_by_row(monkeypa
 
 def test_few_rows_used_for_both_training_and_validation_are_reported(tmp_path):
     few = open_table(written(tmp_path, messy(200), "csv"), "class", cache=tmp_path / "codes")
-    run = alrviz.Run(few, alrviz.Recipe("alr", order=1, max_iter=1, holdout=0.0))
+    run = alrviz.Run(few, alrviz.Recipe("alr", order=1, max_iter=1, holdout=0.0, alpha=1.0))
     run.advance()
     assert "fitted to 198 rows its log loss on these is" in run.estimate.choice.reason
 
@@ -303,7 +305,7 @@ def test_the_lowest_of_a_valley_is_found_downhill():
 
 
 def test_learners_of_batches_are_none_for_tables_in_memory():
-    run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("alr", order=1, solver="averaged"))
+    run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("alr", order=1, solver="averaged", alpha=1.0))
     with pytest.raises(alrviz.errors.RecipeError, match=r"needs 'batches', which objective='nll' does not offer"):
         run.advance()
 

@@ -22,7 +22,7 @@ from tests.models.test_tuple_selection import planted, prepared
 
 
 def counted(of: TrainingData, **params) -> InMemory:
-    recipe = alrviz.Recipe("salr", **{"order": 2, **params})
+    recipe = alrviz.Recipe("salr", **{"order": 2, "alpha": 1.0, **params})
     return InMemory(FitRequest(of, recipe, recipe.params, lambda what: None))
 
 
@@ -63,7 +63,7 @@ def test_memory_for_few_models_takes_fewer_threads_and_for_none_is_refused():
     codes, y = rows(900)
     apart, rest = CodedRows(codes[:, :400].copy(), y[:400], CLASSES), (codes[:, 400:], y[400:])
     tables = count_stream(LEVELS, 2, chunked(*rest), CLASSES, 1.0, 2**24, 1).tables
-    params = alrviz.Recipe("salr", order=2).params
+    params = alrviz.Recipe("salr", order=2, alpha=1.0).params
     with pytest.raises(
         MemoryLimitError, match=r"a model without each of 6 tuples.* 0 MiB may be used: .*'mi-mm'"
     ) as found:
@@ -92,7 +92,9 @@ def test_cuts_are_learned_without_the_rows_that_choose():
     rng = np.random.default_rng(5)
     X = pd.DataFrame(rng.normal(size=(400, 6)), columns=list("abcdef"))
     y = np.where(X["a"] + 0.8 * rng.normal(size=400) > 0, "p", "q")
-    apart = prepare(alrviz.Dataset.from_arrays(X, y), alrviz.Recipe("salr", order=1, holdout=0.0)).validation(0)
+    apart = prepare(
+        alrviz.Dataset.from_arrays(X, y), alrviz.Recipe("salr", order=1, holdout=0.0, alpha=1.0)
+    ).validation(0)
     chosen = validation_rows((y == "q").astype(int), 0)[0]
     rest = np.setdiff1d(np.arange(400), chosen)
     own, every = Encoder().fit(X.iloc[rest], y[rest]), Encoder().fit(X, y)
@@ -104,7 +106,7 @@ def test_cuts_are_learned_without_the_rows_that_choose():
 def test_cutting_a_fold_checks_the_stop_token_of_the_requesting_run():
     rng = np.random.default_rng(5)
     data = alrviz.Dataset.from_arrays(pd.DataFrame(rng.normal(size=(400, 3))), np.repeat(["p", "q"], 200))
-    recipe, first = alrviz.Recipe("salr", order=1, holdout=0.0), StopToken()
+    recipe, first = alrviz.Recipe("salr", order=1, holdout=0.0, alpha=1.0), StopToken()
     prepare(data, recipe, stop=first)
     first.stop()
     of = prepare(data, recipe)
@@ -118,7 +120,7 @@ def test_cutting_a_fold_checks_the_stop_token_of_the_requesting_run():
 def test_rows_that_belong_together_are_not_parted_by_choosing():
     X, y = planted(1000)
     data = alrviz.Dataset.from_arrays(X.assign(person=np.arange(1000) // 4), y).split_by(groups="person")
-    run = alrviz.Run(data, alrviz.Recipe("salr", order=2, selection="cv", max_iter=1))
+    run = alrviz.Run(data, alrviz.Recipe("salr", order=2, selection="cv", max_iter=1, alpha=1.0))
     run.advance()
     units = run._prepared.splitting.units
     rest, chosen = run._prepared.validation(0), run._prepared.validation(0).holdout
@@ -132,7 +134,7 @@ def test_rows_that_choose_are_in_no_order_of_the_file():
     X, y = planted(1200)
     order = np.argsort(y, kind="stable")
     data = alrviz.Dataset.from_arrays(X.iloc[order].reset_index(drop=True).assign(g=np.arange(1200) // 4), y[order])
-    run = alrviz.Run(data.split_by(groups="g"), alrviz.Recipe("salr", order=2, selection="cv", max_iter=1))
+    run = alrviz.Run(data.split_by(groups="g"), alrviz.Recipe("salr", order=2, selection="cv", max_iter=1, alpha=1.0))
     run.advance()
     chosen = run._prepared.validation(0).holdout
     share, first = chosen.y.mean(), chosen.y[: chosen.n_rows // 2].mean()
@@ -142,7 +144,9 @@ def test_rows_that_choose_are_in_no_order_of_the_file():
 @pytest.mark.parametrize("weights", ["rows", "classes"])
 def test_weights_are_refused_where_rows_are_learned_one_by_one(weights):
     X, y = planted(600)
-    model = alrviz.SelectiveALRClassifier(selection="cv", class_weight="balanced" if weights == "classes" else None)
+    model = alrviz.SelectiveALRClassifier(
+        selection="cv", class_weight="balanced" if weights == "classes" else None, alpha=1.0
+    )
     own = np.where(np.arange(600) % 2, 2.0, 1.0) if weights == "rows" else None
     with pytest.raises(RecipeError, match="expected equal weights"):
         model.fit(X, y, sample_weight=own)
@@ -152,7 +156,7 @@ def test_weights_are_refused_where_rows_are_learned_one_by_one(weights):
 def test_too_many_tuples_are_refused_before_anything_is_counted(family):
     assert rows_for(100) > rows_for(1000) >= left_out.MIN_ROWS
     data = alrviz.Dataset.from_arrays(np.random.default_rng(0).integers(0, 2, (50, 70)).astype(str), ["a", "b"] * 25)
-    run = alrviz.Run(data, alrviz.Recipe(family, order=2, selection="cv", keep=1.0))
+    run = alrviz.Run(data, alrviz.Recipe(family, order=2, alpha=1.0, selection="cv", keep=1.0))
     with pytest.raises(RecipeError, match=r"each of 2,415 tuples; expected at most 1,\d+ .*selection='mi'"):
         run.advance()
     assert run.levels == ()

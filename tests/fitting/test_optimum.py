@@ -81,7 +81,7 @@ def agree(dataset, order, racers=RACERS, solver="tron"):
 def varying(name, rows=None):
     """A demo set without the columns that MDL leaves in one piece: alr has no weight for them (log theta is 0)."""
     dataset = load_demo(name, rows)
-    encoder = prepare(dataset, Recipe("lr", holdout=0)).encoder
+    encoder = prepare(dataset, Recipe("lr", holdout=0, alpha=0.3)).encoder
     constant = [column.name for column in encoder.columns_ if column.n_levels == 1]
     return dataset.with_kinds(**dict.fromkeys(constant, "ignore")) if constant else dataset
 
@@ -159,12 +159,12 @@ def test_alr_from_anje_is_anje_before_its_first_step(name, order):
         Run(dataset, Recipe(family, order=order, **params), n_jobs=1)
         for family, params in [
             ("anje", {}),
-            ("alr", {"start": "anje", "max_iter": 0}),
-            ("lr", {"start": "anje", "max_iter": 0}),
-            ("alr", {"start": "anje", "scale": "theta-gamma", "max_iter": 0}),
-            ("alr", {"start": "one", "scale": "theta-gamma", "max_iter": 0}),
-            ("alr", {"start": "anje", "share": "all", "max_iter": 0}),
-            ("lr", {"start": "anje", "scale": "diagonal", "max_iter": 0}),
+            ("alr", {"alpha": 1.0, "start": "anje", "max_iter": 0}),
+            ("lr", {"alpha": 1.0, "start": "anje", "max_iter": 0}),
+            ("alr", {"alpha": 1.0, "start": "anje", "scale": "theta-gamma", "max_iter": 0}),
+            ("alr", {"alpha": 1.0, "start": "one", "scale": "theta-gamma", "max_iter": 0}),
+            ("alr", {"alpha": 1.0, "start": "anje", "share": "all", "max_iter": 0}),
+            ("lr", {"alpha": 1.0, "start": "anje", "scale": "diagonal", "max_iter": 0}),
         ]
     ]
     steps = [run.advance() for run in runs]
@@ -184,7 +184,7 @@ def test_alr_from_anje_is_anje_before_its_first_step(name, order):
 
 def test_one_is_naive_bayes_at_order_one_and_overconfident_above():
     dataset = load_demo("led")
-    one, anje = ([Run(dataset, Recipe("alr", order=order, start=start, max_iter=0), n_jobs=1).advance().nll
+    one, anje = ([Run(dataset, Recipe("alr", order=order, start=start, max_iter=0, alpha=1.0), n_jobs=1).advance().nll
                   for order in (1, 2)] for start in ("one", "anje"))  # fmt: skip
     assert one[0] == anje[0]
     assert one[1] > 1.5 * anje[1]
@@ -220,7 +220,7 @@ def test_a_huge_alpha_gives_the_center_s_model(name, order, family, center, mode
     if model == "shares alike":
         expected = np.full_like(log_p, -np.log(dataset.n_classes))
     else:
-        plain = Recipe("alr", order=order, start="one", max_iter=0)
+        plain = Recipe("alr", order=order, start="one", max_iter=0, alpha=1.0)
         recipe = Recipe("anje", order=order) if model == "anje" else plain
         center_run = Run(dataset, recipe, n_jobs=1)
         center_run.advance()

@@ -86,13 +86,13 @@ def test_replacing_the_family_resets_invalid_settings():
 
 
 def test_defaults_are_filled_in_so_that_equal_fits_have_equal_keys():
-    assert Recipe("lr") == Recipe("lr", order=2, penalty="phi", start="zero", center=0)
+    assert Recipe("lr", alpha=0.3) == Recipe("lr", order=2, penalty="phi", start="zero", center=0, alpha=0.3)
     assert Recipe("lr", order=2.0, alpha=1, center=0.0) == Recipe("lr", alpha=np.float32(1), order=np.int64(2))
-    assert Recipe("lr") != Recipe("alr")
-    assert Recipe("lr", seed=1) != Recipe("lr")
-    assert Recipe("lr") != "lr"
-    assert Recipe("lr").key("a") != Recipe("lr").key("b")
-    assert len(Recipe("lr").key("a")) == 64
+    assert Recipe("lr", alpha=0.3) != Recipe("alr", alpha=1.0)
+    assert Recipe("lr", seed=1, alpha=0.3) != Recipe("lr", alpha=0.3)
+    assert Recipe("lr", alpha=0.3) != "lr"
+    assert Recipe("lr", alpha=0.3).key("a") != Recipe("lr", alpha=0.3).key("b")
+    assert len(Recipe("lr", alpha=0.3).key("a")) == 64
     names = {np.str_("w"): "penalty", np.str_("anje"): "start"}
     assert all(Recipe("lr", **{name: value}).params[name] == str(value) for value, name in names.items())
 
@@ -109,18 +109,18 @@ def test_a_key_does_not_change_between_versions():
 
 def test_class_weights_of_any_labels_survive():
     weights = {np.int64(1): 2, "b": np.float64(0.5), 0: 1, np.str_("c"): 3, True: 4}
-    recipe = Recipe("lr", class_weight=weights)
+    recipe = Recipe("lr", class_weight=weights, alpha=0.3)
     again = Recipe.from_json(recipe.to_json())
     assert again == recipe
     assert dict(again.params["class_weight"]) == {1: 4.0, "b": 0.5, 0: 1.0, "c": 3.0}
-    assert Recipe("lr", class_weight={0: 1, 1: 2}) == Recipe("lr", class_weight={1: 2, 0: 1})
-    assert Recipe("lr", class_weight={0: 1}) != Recipe("lr", class_weight={"0": 1})
+    assert Recipe("lr", class_weight={0: 1, 1: 2}, alpha=0.3) == Recipe("lr", class_weight={1: 2, 0: 1}, alpha=0.3)
+    assert Recipe("lr", class_weight={0: 1}, alpha=0.3) != Recipe("lr", class_weight={"0": 1}, alpha=0.3)
 
 
 def test_labels_and_names():
     assert [Recipe(f).label for f in ("lr", "alr", "anje")] == ["lr", "alr", "anje"]
-    assert Recipe("lr", scale="diagonal").label == "diagonal"
-    assert Recipe("alr", scale="theta-gamma").label == "alrj"
+    assert Recipe("lr", scale="diagonal", alpha=0.3).label == "diagonal"
+    assert Recipe("alr", scale="theta-gamma", alpha=1.0).label == "alrj"
     assert Recipe("lr", scale="diagonal-adaptive", penalty="w", alpha=0).label == "adaptive"
     assert Recipe("anje", order=1).label == "nb"
     assert Recipe("anje", order=3).name == "anje n=3"
@@ -129,15 +129,21 @@ def test_labels_and_names():
     assert Recipe("alr", alpha=0, objective="mse", solver="tron").name == "alr n=2 from zero, mse, TRON"
     assert Recipe("alr", alpha=0, bounds=(0, 1)).name == "alr n=2 from zero, w between 0 and 1, L-BFGS-B"
     assert Recipe("alr", alpha=0, share="tuple").name == "alr n=2 from zero, share tuple, L-BFGS"
-    assert (Recipe("lr").solver, Recipe("lr", solver="gd").solver, Recipe("anje").solver) == ("tron", "gd", "none")
-    assert Recipe("lr", alpha=0).solver == Recipe("lr", scale="diagonal-adaptive").solver == "lbfgs"
+    assert (Recipe("lr", alpha=0.3).solver, Recipe("lr", solver="gd", alpha=0.3).solver, Recipe("anje").solver) == (
+        "tron",
+        "gd",
+        "none",
+    )
+    assert Recipe("lr", alpha=0).solver == Recipe("lr", scale="diagonal-adaptive", alpha=0.3).solver == "lbfgs"
 
 
 @pytest.mark.parametrize("family", ["lr", "alr"])
 def test_paper_mode_has_the_settings_of_the_papers(family):
     recipe = Recipe(family, order=3, alpha=2, start="anje", share="tuple", discretize="quantile", seed=4) if (
         family == "alr"
-    ) else Recipe(family, order=3, scale="diagonal", objective="mse", class_weight="balanced", holdout=0.5)  # fmt: skip
+    ) else Recipe(
+        family, order=3, alpha=2, scale="diagonal", objective="mse", class_weight="balanced", holdout=0.5
+    )  # fmt: skip
     paper = paper_mode(recipe)
     expected = {
         "start": "zero", "alpha": 0, "unseen": "m-estimate", "solver": "lbfgsb", "memory": 5, "max_iter": 10_000,
@@ -152,19 +158,19 @@ def test_paper_mode_has_the_settings_of_the_papers(family):
     for name, value in {"alpha": 1, "memory": 6, "solver": "lbfgs", "unseen": "neutral", "tol": 1e-9,
                         "bounds": (0, 1), "class_weight": "balanced"}.items():  # fmt: skip
         assert not paper.replace(**{name: value}).is_paper_fit
-    assert not paper_mode(Recipe("alr")).replace(share="cell").is_paper_fit
-    assert paper_mode(Recipe("alr", bounds=(0, 1))) == paper_mode(Recipe("alr"))
+    assert not paper_mode(Recipe("alr", alpha=1.0)).replace(share="cell").is_paper_fit
+    assert paper_mode(Recipe("alr", bounds=(0, 1), alpha=1.0)) == paper_mode(Recipe("alr", alpha=1.0))
 
 
 def test_paper_mode_where_nothing_is_fitted_and_where_it_cannot_be():
     assert not Recipe("anje").is_paper_fit
     assert paper_mode(Recipe("anje")) == Recipe("anje", unseen="m-estimate")
     with pytest.raises(RecipeError, match=r"solver='lbfgsb' .*scale='diagonal-adaptive'"):
-        paper_mode(Recipe("lr", scale="diagonal-adaptive"))
+        paper_mode(Recipe("lr", scale="diagonal-adaptive", alpha=0.3))
 
 
 def test_a_recipe_cannot_be_changed():
-    recipe = Recipe("lr", class_weight={"a": 1})
+    recipe = Recipe("lr", class_weight={"a": 1}, alpha=0.3)
     with pytest.raises(AttributeError):
         recipe.seed = 3
     for mapping in (recipe.params, recipe.params["class_weight"]):
@@ -261,7 +267,7 @@ BAD = [
 @pytest.mark.parametrize(("changes", "message"), BAD, ids=lambda value: str(value)[:40])
 def test_invalid_value_error_names_the_expected_value(changes, message):
     with pytest.raises(RecipeError, match=message):
-        Recipe(**{"family": "lr", **changes})
+        Recipe(**{"family": "lr", "alpha": 0.3, **changes})
 
 
 def test_lookups_by_name():
@@ -274,7 +280,7 @@ def test_lookups_by_name():
         choices("nb", "order")
 
 
-GOOD = json.loads(Recipe("lr").to_json())
+GOOD = json.loads(Recipe("lr", alpha=0.3).to_json())
 
 
 @pytest.mark.parametrize(
@@ -322,7 +328,7 @@ anything = st.recursive(
     anything, st.sampled_from(["format", "family", "params", "seed", "holdout", "order", "class_weight", "center", "x"])
 )
 def test_no_value_in_a_link_can_raise_anything_else(value, where):
-    content = json.loads(Recipe("lr").to_json())
+    content = json.loads(Recipe("lr", alpha=0.3).to_json())
     (content if where in content else content["params"])[where] = value
     with contextlib.suppress(RecipeError):
         Recipe.from_json(json.dumps(content))

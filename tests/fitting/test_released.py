@@ -51,7 +51,7 @@ def test_ended_run_caches_nothing():
 
 @pytest.mark.parametrize("mode", ["loo", "silverman"])
 def test_nothing_is_kept_free_after_a_fit_of_densities(mode):
-    run = Run(load_demo("two-moons"), Recipe("dlr", bandwidth=mode), n_jobs=1)
+    run = Run(load_demo("two-moons"), Recipe("dlr", bandwidth=mode, alpha=10.0), n_jobs=1)
     seen = []
     while run.advance() is not None:
         seen.append(run.state.point.weights_objective.buffers)

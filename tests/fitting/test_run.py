@@ -91,7 +91,7 @@ def test_concurrent_steps_take_turns():
 
 def test_a_replay_keeps_the_limit_on_memory():
     encoded = table()
-    run = drain(Run.on_encoded(encoded, Recipe("lr", order=1, max_iter=2), max_memory=10**9))
+    run = drain(Run.on_encoded(encoded, Recipe("lr", order=1, max_iter=2, alpha=0.3), max_memory=10**9))
     assert run.replay(1).estimate.max_bytes == 10**9
 
 
@@ -202,13 +202,13 @@ def test_phases_and_activities():
 
 def test_a_run_on_a_data_set_splits_encodes_and_fits():
     dataset = load_demo("iris")
-    run = drain(Run(dataset, Recipe("alr", order=2, max_iter=5, seed=3), n_jobs=1))
+    run = drain(Run(dataset, Recipe("alr", order=2, max_iter=5, seed=3, alpha=1.0), n_jobs=1))
     assert (run.encoded.n_rows, run.holdout.n_rows) == (105, 45)
     assert run.encoder.levels_.tolist() == run.encoded.levels.tolist()
     assert run.trace.heldout_rows == 45
-    other = drain(Run(dataset, Recipe("alr", order=2, max_iter=5, seed=4), n_jobs=1))
+    other = drain(Run(dataset, Recipe("alr", order=2, max_iter=5, seed=4, alpha=1.0), n_jobs=1))
     assert other.trace[-1].nll != run.trace[-1].nll
-    whole = drain(Run(dataset, Recipe("alr", order=2, max_iter=5, holdout=0), n_jobs=1))
+    whole = drain(Run(dataset, Recipe("alr", order=2, max_iter=5, holdout=0, alpha=1.0), n_jobs=1))
     assert (whole.encoded.n_rows, whole.holdout) == (150, None)
 
 
@@ -247,7 +247,7 @@ def test_internal_error_is_reported_as_such(monkeypatch, caplog):
 
 def test_a_model_too_large_is_refused_before_it_is_counted(monkeypatch):
     monkeypatch.setattr(run_module.TrainingData, "tables", lambda *a, **k: pytest.fail("counted"))
-    run = Run.on_encoded(table(), Recipe("lr"), max_memory=1000)
+    run = Run.on_encoded(table(), Recipe("lr", alpha=0.3), max_memory=1000)
     with pytest.raises(MemoryLimitError, match=r"order 2 needs about .* MiB here and 0 MiB may be used"):
         run.advance()
     assert run.outcome.code == "failed"

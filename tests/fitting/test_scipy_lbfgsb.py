@@ -96,13 +96,13 @@ def test_a_start_beyond_the_bounds_is_moved_between_them():
 
 def test_bounds_are_only_for_the_solver_that_keeps_them():
     with pytest.raises(RecipeError, match=r"'auto'.*'lbfgsb'"):
-        Recipe("alr", bounds=(0, 1), solver="lbfgs")
-    assert Recipe("alr", bounds=[0, 1]).params["bounds"] == (0, 1)
-    assert Recipe("alr", bounds=(0, 1)).solver == "lbfgsb"
-    recipe = Recipe("alr", bounds=(0, 1))
+        Recipe("alr", bounds=(0, 1), solver="lbfgs", alpha=1.0)
+    assert Recipe("alr", bounds=[0, 1], alpha=1.0).params["bounds"] == (0, 1)
+    assert Recipe("alr", bounds=(0, 1), alpha=1.0).solver == "lbfgsb"
+    recipe = Recipe("alr", bounds=(0, 1), alpha=1.0)
     assert Recipe.from_json(recipe.to_json()) == recipe
     with pytest.raises(RecipeError, match=r"expected one of None, \(0, 1\)"):
-        Recipe("alr", bounds=(0, 2))
+        Recipe("alr", bounds=(0, 2), alpha=1.0)
 
 
 def test_the_first_steps_are_those_of_a_shorter_fit():

@@ -261,7 +261,7 @@ def test_a_run_is_one_stream_and_its_seed_decides(method):
 
 def test_a_solver_of_single_rows_needs_probabilities():
     with pytest.raises(RecipeError, match=r"solver='sgd'.*'rows'.*objective='hinge'"):
-        Recipe("lr", solver="sgd", objective="hinge")
+        Recipe("lr", solver="sgd", objective="hinge", alpha=0.3)
 
 
 def test_stop_token_ends_a_pass():

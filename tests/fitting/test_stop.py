@@ -70,7 +70,7 @@ def test_a_connection_is_closed_by_the_thread_that_is_at_work_with_it():
         inside.set()
         assert go.wait(60)
 
-    run = Run(load_demo("led", rows=200), Recipe("alr", order=1), on_step=hold)
+    run = Run(load_demo("led", rows=200), Recipe("alr", order=1, alpha=1.0), on_step=hold)
     run._connection.callback(lambda: closed.append((threading.current_thread(), run.token.stopped)))
     run.start()
     assert inside.wait(120)
@@ -81,7 +81,7 @@ def test_a_connection_is_closed_by_the_thread_that_is_at_work_with_it():
     ((thread, stopped),) = closed
     assert thread is not threading.current_thread()
     assert stopped
-    idle = Run(load_demo("led", rows=200), Recipe("alr", order=1))
+    idle = Run(load_demo("led", rows=200), Recipe("alr", order=1, alpha=1.0))
     idle._connection.callback(lambda: closed.append(None))
     idle.stop()
     assert closed[1:] == [None]
@@ -160,7 +160,7 @@ def encoding(monkeypatch):
 
 
 def test_stop_while_encoding(encoding):
-    stopped_at(Run(load_demo("xor"), Recipe("lr")), encoding, "encoding")
+    stopped_at(Run(load_demo("xor"), Recipe("lr", alpha=0.3)), encoding, "encoding")
 
 
 def test_stop_while_counting(monkeypatch):
@@ -212,7 +212,10 @@ def test_a_step_under_way_is_dropped(monkeypatch):
 def test_waiting_for_another_s_encoding_hears_a_stop(encoding):
     """Racers share an encoding: who waits for it need not wait to be stopped, and does not end the other's work."""
     dataset = load_demo("xor")
-    first, second = Run(dataset, Recipe("lr", max_iter=2)), Run(dataset, Recipe("alr", max_iter=2))
+    first, second = (
+        Run(dataset, Recipe("lr", max_iter=2, alpha=0.3)),
+        Run(dataset, Recipe("alr", max_iter=2, alpha=1.0)),
+    )
     first.start()
     assert encoding.reached.wait(PATIENCE)
     second.start()
@@ -238,7 +241,7 @@ def test_stopped_encoding_is_restarted_by_the_next_run(monkeypatch):
         return fit(self, *args, **more)
 
     monkeypatch.setattr(prepare_module.Encoder, "fit", counted)
-    first, second = Run(dataset, Recipe("lr", max_iter=2)), Run(dataset, Recipe("lr", max_iter=2))
+    first, second = Run(dataset, Recipe("lr", max_iter=2, alpha=0.3)), Run(dataset, Recipe("lr", max_iter=2, alpha=0.3))
     first.stop()
     assert first.advance() is None
     with pytest.raises(Stopped):

@@ -19,7 +19,7 @@ from alrviz.fitting.store import Database, Store
 from alrviz.fitting.store import store as store_module
 from alrviz.fitting.store.store import pack_steps, unpack_steps
 
-RECIPE = Recipe("lr", order=1).to_json()
+RECIPE = Recipe("lr", order=1, alpha=0.3).to_json()
 STEPS = [
     Step(k, "inner" if k else "search", k, 1.5 * k, 0.1 * k, 1 / 3 + k, 2 / 3, 0.0, np.float64(0.1), 0.5, extra)
     for k, extra in enumerate([{}, {"lead": 0.1 + 0.2}, {"lead": 1.0}, {"x": 2.0}])

@@ -16,7 +16,7 @@ from alrviz.fitting.store import Store
 from alrviz.fitting.store.store import DAMAGED
 
 COOKIE = "0123456789abcdef" * 2
-RECIPE = Recipe("lr", order=1).to_json()
+RECIPE = Recipe("lr", order=1, alpha=0.3).to_json()
 FLIPS = 120
 posix = pytest.mark.skipif(sys.platform == "win32", reason="permissions are not those of POSIX")
 

@@ -104,7 +104,7 @@ def test_a_pass_of_steps_holds_what_it_moves_once_and_nothing_of_it_is_left(larg
 
 def test_nothing_of_the_gradient_before_is_held_while_a_pass_is_reported(tmp_path, monkeypatch):
     stream = open_table(written(tmp_path, messy(), "parquet"), "class", cache=tmp_path / "codes")
-    run = alrviz.Run(stream, alrviz.Recipe("alr", order=2, max_iter=3, solver="adagrad"))
+    run = alrviz.Run(stream, alrviz.Recipe("alr", order=2, max_iter=3, solver="adagrad", alpha=1.0))
     held, value_grad = [], StreamObjective.value_grad
 
     def look(self, w):

@@ -165,7 +165,7 @@ def stream(tmp_path):
 
 
 def test_a_run_over_passes_learns_and_gives_a_model(stream, tmp_path):
-    run = alrviz.Run(stream, alrviz.Recipe("alr", order=2, max_iter=4, holdout=0.2, solver="adagrad"))
+    run = alrviz.Run(stream, alrviz.Recipe("alr", order=2, max_iter=4, holdout=0.2, solver="adagrad", alpha=1.0))
     losses = [step.extra["heldout_log_loss"] for step in run.steps()]
     assert [step.index for step in run.trace] == [0, 1, 2, 3, 4]
     assert losses[-1] < run.trace.baseline["heldout_class_shares"] < losses[0]
@@ -189,7 +189,7 @@ def test_anje_over_a_stream_is_anje_in_memory(stream):
 
 @pytest.mark.parametrize("solver", ["adagrad", "averaged", "lbfgs"])
 def test_interrupted_fit_resumes_to_the_same_model(stream, tmp_path, monkeypatch, solver):
-    recipe = alrviz.Recipe("alr", order=2, max_iter=5, solver=solver)
+    recipe = alrviz.Recipe("alr", order=2, max_iter=5, solver=solver, alpha=1.0)
     whole = alrviz.Run(stream, recipe)
     list(whole.steps())
     kept = tmp_path / "kept"
@@ -223,11 +223,11 @@ def test_settings_unsupported_by_batches_raise(stream):
             alrviz.Run(stream, alrviz.Recipe(family))
     for params in ({"solver": "sgd"}, {"objective": "mse"}, {"bounds": (0, 1), "solver": "auto"}):
         with pytest.raises(RecipeError, match="is not supported for a table read in batches"):
-            alrviz.Run(stream, alrviz.Recipe("alr", order=1, **params))  # before anything is read
+            alrviz.Run(stream, alrviz.Recipe("alr", order=1, alpha=1.0, **params))  # before anything is read
     with pytest.raises(RecipeError, match=r"order=9.*9 columns"):
-        alrviz.Run(stream, alrviz.Recipe("hsalr", order=9))
+        alrviz.Run(stream, alrviz.Recipe("hsalr", order=9, alpha=1.0))
     with pytest.raises(MemoryLimitError, match="may be used"):
-        next(alrviz.Run(stream, alrviz.Recipe("alr", order=2), max_memory=1000).steps())
+        next(alrviz.Run(stream, alrviz.Recipe("alr", order=2, alpha=1.0), max_memory=1000).steps())
 
 
 @pytest.mark.parametrize(
@@ -237,16 +237,16 @@ def test_a_small_table_is_learned_from_whatever_is_held_out(tmp_path, name, rows
     data = alrviz.load_demo(name) if rows is None else alrviz.load_demo(name, rows=rows)
     data.frame.to_csv(tmp_path / "t.csv", index=False)
     stream = open_table(tmp_path / "t.csv", data.target, cache=tmp_path / "codes")
-    run = alrviz.Run(stream, alrviz.Recipe("alr", order=1, max_iter=5, holdout=holdout))
+    run = alrviz.Run(stream, alrviz.Recipe("alr", order=1, max_iter=5, holdout=holdout, alpha=1.0))
     losses = [step.nll / run.trace.rows for step in run.steps()]
-    whole = alrviz.Run(data, alrviz.Recipe("alr", order=1, holdout=0.0))
+    whole = alrviz.Run(data, alrviz.Recipe("alr", order=1, holdout=0.0, alpha=1.0))
     *_, last = whole.steps()
     assert losses[-1] < 1.2 * last.nll / whole.trace.rows + 0.02
 
 
 def test_runs_of_one_table_that_begin_at_once_code_it_once(tmp_path):
     stream = open_table(written(tmp_path, messy(), "parquet"), "class", cache=tmp_path / "codes")
-    runs = [alrviz.Run(stream, alrviz.Recipe("alr", order=1, max_iter=1)) for _ in range(4)]
+    runs = [alrviz.Run(stream, alrviz.Recipe("alr", order=1, max_iter=1, alpha=1.0)) for _ in range(4)]
     for run in runs:
         run.start()
     assert all(run.join(60) for run in runs)
@@ -264,7 +264,7 @@ def test_unknown_checkpoint_is_refused(tmp_path):
 def test_an_empty_checkpoint_is_damaged(stream, tmp_path):
     (tmp_path / "kept").write_bytes(b"")
     with pytest.raises(AlrvizError, match="is damaged"):
-        next(alrviz.Run(stream, alrviz.Recipe("alr", order=1), checkpoint=str(tmp_path / "kept")).steps())
+        next(alrviz.Run(stream, alrviz.Recipe("alr", order=1, alpha=1.0), checkpoint=str(tmp_path / "kept")).steps())
 
 
 @pytest.mark.parametrize("number", [1, 3, 4, 5, 16, 17, 70])
@@ -292,14 +292,14 @@ def test_tuples_that_are_too_many_are_refused_before_they_are_counted(tmp_path, 
     stream = open_table(tmp_path / "t.parquet", "class", cache=tmp_path / "codes")
     counted, original = [], cells_module.count_stream
     monkeypatch.setattr(cells_module, "count_stream", lambda *args: counted.append(args[1]) or original(*args))
-    run = alrviz.Run(stream, alrviz.Recipe("salr", order=3, keep=0.1), max_memory=20 * 2**20)
+    run = alrviz.Run(stream, alrviz.Recipe("salr", order=3, keep=0.1, alpha=1.0), max_memory=20 * 2**20)
     message = (
         r"counting 56 tuples of order 3 takes about \d+ MiB here, for some 15\d,\d+ cells; 20 MiB .* order=2, hsalr"
     )
     with pytest.raises(MemoryLimitError, match=message):
         run.advance()
     assert not counted
-    run = alrviz.Run(stream, alrviz.Recipe("hsalr", order=3, keep=2, max_iter=1), max_memory=20 * 2**20)
+    run = alrviz.Run(stream, alrviz.Recipe("hsalr", order=3, keep=2, max_iter=1, alpha=1.0), max_memory=20 * 2**20)
     run.advance()
     assert [level.tuples.shape for level in run.levels] == [(8, 1), (13, 2), (11, 3)]
 
@@ -308,6 +308,8 @@ def test_columns_without_cuts_are_reported_for_batches(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"noise": rng.normal(size=900), "told": rng.choice(["a", "b"], 900)})
     frame.assign(**{"class": frame["told"] + "!"}).to_parquet(tmp_path / "t.parquet", index=False)
-    run = alrviz.Run(open_table(tmp_path / "t.parquet", "class", cache=tmp_path / "c"), alrviz.Recipe("alr", order=1))
+    run = alrviz.Run(
+        open_table(tmp_path / "t.parquet", "class", cache=tmp_path / "c"), alrviz.Recipe("alr", order=1, alpha=1.0)
+    )
     with pytest.warns(alrviz.LostColumnsWarning, match="t: MDL .* finds no cut in 1 of 1 numeric column: 'noise'"):
         run.advance()

@@ -103,11 +103,11 @@ def test_fitted_margins_are_those_of_a_logistic_regression():
 
 def test_absent_tuples_names_the_missing_pair():
     data = alrviz.load_demo("xor")
-    found = alrviz.interactions(alrviz.LRClassifier(order=1).fit(data.X, data.y), data)
+    found = alrviz.interactions(alrviz.LRClassifier(order=1, alpha=0.3).fit(data.X, data.y), data)
     assert found.absent_tuples().index[0] == "bit_1 & bit_2"
     assert found.associations().index[0] == "bit_1 & bit_2"
     assert found.absent_tuples(3)["p"].min() > 0  # triples beside their pairs
-    whole = alrviz.interactions(alrviz.LRClassifier(order=4).fit(data.X, data.y), data)
+    whole = alrviz.interactions(alrviz.LRClassifier(order=4, alpha=0.3).fit(data.X, data.y), data)
     with pytest.raises(RecipeError, match="nothing is lacking"):
         whole.absent_tuples()
     with pytest.raises(RecipeError, match="expected 1 to 4"):
@@ -131,6 +131,36 @@ def test_degrees_of_freedom_are_cells_less_the_rank_of_their_slices(levels, rows
     if rows == 4000:  # all cells
         whole = counted.degrees_of_freedom(np.ones_like(looked), np.full(looked.shape, 2 / 3))
         assert whole[0] == pytest.approx(2 * np.prod(np.array(levels) - 1))
+
+
+@pytest.mark.parametrize("max_p", [1e-3, 0.1, 0.5])
+@pytest.mark.parametrize(("n", "levels", "classes", "order"), [(150, [4, 3, 3, 5], 3, 2), (400, [5, 4, 3, 3], 2, 3)])
+def test_p_of_interest_needs_no_other_ranks(monkeypatch, n, levels, classes, order, max_p):
+    ranks, margin_rank = [0], kernels.margin_rank
+
+    def counted(*args):
+        ranks[0] += 1
+        return margin_rank(*args)
+
+    monkeypatch.setattr("alrviz.fitting.tuple_tests.kernels.margin_rank", counted)
+    n_small, n_ranks = 0, np.zeros(2, int)
+    for seed in range(10):
+        encoded = table(seed, n, levels, classes, strength=seed % 3, order=order)
+        shares = np.log(np.bincount(encoded.y, minlength=classes) / n)
+        scores = shares + 0.3 * np.random.default_rng(seed).normal(size=(n, classes))
+        tuples = list(combinations(range(4), order))
+        whole, n_ranks[0] = score_tests(scores, encoded, tuples), n_ranks[0] + ranks[0]
+        ranks[0] = 0
+        bounded, n_ranks[1] = score_tests(scores, encoded, tuples, max_p=max_p), n_ranks[1] + ranks[0]
+        ranks[0] = 0
+        small = whole["p"] < max_p
+        n_small += small.sum()
+        assert ((bounded["p"] < max_p) == small).all()
+        np.testing.assert_allclose(bounded["p"][small], whole["p"][small], rtol=1e-9)
+        assert (bounded["chi2"] == whole["chi2"]).all()
+        assert (bounded["df"] <= whole["df"] + 1e-12).all()
+    assert 0 < n_small < 10 * len(tuples)
+    assert n_ranks[1] < n_ranks[0]
 
 
 def test_triples_of_which_few_cells_are_filled_are_not_silenced():

@@ -26,7 +26,7 @@ from tests.models.test_tuple_selection import planted
 def test_an_unseen_cell_falls_back_to_its_parts_by_hand():
     rows = [("a", "x", "p"), ("a", "y", "q"), ("b", "x", "q"), ("b", "x", "p"), ("a", "x", "p"), ("c", "y", "q")] * 5
     frame = pd.DataFrame(rows, columns=["u", "v", "class"])
-    model = alrviz.HALRClassifier(order=2, smoothing=1.0).fit(frame[["u", "v"]], frame["class"])
+    model = alrviz.HALRClassifier(order=2, smoothing=1.0, alpha=1.0).fit(frame[["u", "v"]], frame["class"])
     new = pd.DataFrame({"u": ["b", "a", "new"], "v": ["y", "x", "y"]})  # b with y was never seen, nor was "new"
     cells = model.to_frame()["phi"]
     one, other = (cells.loc[key].to_numpy() for key in (("u", "b"), ("v", "y")))
@@ -49,7 +49,7 @@ def test_an_unseen_cell_falls_back_to_its_parts_by_hand():
 
 def test_one_order_is_alr_and_lower_tuples_come_first():
     data = alrviz.load_demo("tic-tac-toe")
-    alr, halr = (alrviz.Run(data, alrviz.Recipe(family, order=1)) for family in ("alr", "halr"))
+    alr, halr = (alrviz.Run(data, alrviz.Recipe(family, order=1, alpha=1.0)) for family in ("alr", "halr"))
     assert [step.objective for step in alr.steps()] == [step.objective for step in halr.steps()]
     space = space_of(np.array([2, 3, 4]), AllOrders(3))
     assert space.members == [list(own) for size in (1, 2, 3) for own in combinations(range(3), size)]
@@ -72,7 +72,7 @@ def test_blocks_of_the_highest_order_hold_the_lower_ones(order):
 @pytest.mark.parametrize("order", [2, 3])
 def test_scores_by_blocks_are_those_of_single_cells(order):
     data = alrviz.load_demo("tic-tac-toe")
-    run = alrviz.Run(data, alrviz.Recipe("halr", order=order, max_iter=5))
+    run = alrviz.Run(data, alrviz.Recipe("halr", order=order, max_iter=5, alpha=1.0))
     list(run.steps())
     covered = run._prepared.covered_rows(AllOrders(order))
     encoded, z = run.encoded, run.objective.scores(run.state.point.w, covered.heldout)
@@ -88,7 +88,7 @@ def test_over_passes_it_is_the_model_in_memory_and_is_saved(tmp_path):
     X, y = planted(3000)
     X.assign(**{"class": y}).to_parquet(tmp_path / "t.parquet", index=False)
     stream = open_table(tmp_path / "t.parquet", "class", cache=tmp_path / "codes")
-    recipe = alrviz.Recipe("halr", order=2, holdout=0.0, max_iter=3, solver="adagrad")
+    recipe = alrviz.Recipe("halr", order=2, holdout=0.0, max_iter=3, solver="adagrad", alpha=1.0)
     run, whole = alrviz.Run(stream, recipe), alrviz.Run(alrviz.read_table(tmp_path / "t.parquet", "class"), recipe)
     list(run.steps()), list(whole.steps())
     np.testing.assert_array_equal(run.tables.log_theta, whole.tables.log_theta)
@@ -111,7 +111,7 @@ def car():
 
 
 def fitted(data, family, **params):
-    run = alrviz.Run(data, alrviz.Recipe(family, holdout=0.0, tol=1e-13, max_iter=1000, **params))
+    run = alrviz.Run(data, alrviz.Recipe(family, holdout=0.0, tol=1e-13, max_iter=1000, **{"alpha": 1.0, **params}))
     list(run.steps())
     return run, run.model.scores(run.encoded.codes)
 
@@ -204,7 +204,7 @@ def test_several_alphas_are_validated_saved_and_streamed(tmp_path, car):
     assert recipe == alrviz.Recipe.from_json(recipe.to_json())
     assert "L2 penalty 0.1, inf on phi" in recipe.name
     assert recipe.replace(order=3).params["alpha"] == (0.1, float("inf"), float("inf"))
-    assert recipe.replace(family="lr").params["alpha"] == alrviz.Recipe("lr").params["alpha"]
+    assert recipe.replace(family="lr").params["alpha"] == alrviz.Recipe("lr", alpha=0.3).params["alpha"]
 
     model = alrviz.HLRClassifier(alpha=(0.3, 2.0)).fit(car.X, car.y)
     alrviz.save_model(model, tmp_path / "m.zip")
@@ -279,13 +279,15 @@ def test_over_passes_a_column_of_one_level_changes_no_model_and_no_price(car, tm
     for name, X in (("plain", car.X), ("wide", with_constant(car.X))):
         X.assign(**{"class": car.y}).to_parquet(tmp_path / f"{name}.parquet", index=False)
         stream = open_table(tmp_path / f"{name}.parquet", "class", cache=tmp_path / name)
-        run = alrviz.Run(stream, alrviz.Recipe("halr", order=2, holdout=0.0, max_iter=3, solver="tron"))
+        run = alrviz.Run(stream, alrviz.Recipe("halr", order=2, holdout=0.0, max_iter=3, solver="tron", alpha=1.0))
         list(run.steps())
         found.append(run)
     assert found[0].trace[-1].objective == pytest.approx(found[1].trace[-1].objective, rel=1e-10)
     assert found[0].estimate.cost.parameters == found[1].estimate.cost.parameters
     levels = np.array([3, 3, 1, 3, 3])
-    of = [estimate_levels(own, 4, 400, alrviz.Recipe("hlr", order=2)) for own in (levels[levels > 1], levels)]
+    of = [
+        estimate_levels(own, 4, 400, alrviz.Recipe("hlr", order=2, alpha=0.3)) for own in (levels[levels > 1], levels)
+    ]
     narrow, wide = (each.cost for each in of)
     assert (narrow.parameters, narrow.seconds) == (wide.parameters, wide.seconds)
 
@@ -297,7 +299,7 @@ def test_an_order_above_the_columns_of_several_levels_is_that_of_all_these(car, 
     assert model.cells_.members == [[0], [1], [0, 1]]
     apart = 1e-3 if alpha == "auto" else 1e-6  # alphas that folds choose end where little is to be gained
     np.testing.assert_allclose(model.predict_proba(few), lower.predict_proba(few), atol=apart)
-    nothing = alrviz.HLRClassifier(order=2).fit(few[["same"]].assign(other="b"), car.y)
+    nothing = alrviz.HLRClassifier(order=2, alpha=0.3).fit(few[["same"]].assign(other="b"), car.y)
     np.testing.assert_allclose(nothing.predict_proba(few[["same"]].assign(other="b"))[0], car_shares(car), atol=0.01)
 
 
@@ -335,7 +337,9 @@ def test_missing_values_are_informative_without_a_level(lacking, kind, params):
 def test_missing_values_are_informative_in_streamed_fits(lacking, tmp_path):
     X, y = lacking
     X.assign(**{"class": y}).to_parquet(tmp_path / "t.parquet", index=False)
-    recipe = alrviz.Recipe("hlr", order=2, missing="skip", discretize="mdl", holdout=0.0, tol=1e-10, solver="tron")
+    recipe = alrviz.Recipe(
+        "hlr", order=2, missing="skip", discretize="mdl", holdout=0.0, tol=1e-10, solver="tron", alpha=0.3
+    )
     stream = open_table(tmp_path / "t.parquet", "class", cache=tmp_path / "codes")
     run, whole = (alrviz.Run(data, recipe) for data in (stream, alrviz.Dataset.from_arrays(X, y)))
     list(run.steps()), list(whole.steps())
@@ -368,7 +372,7 @@ def test_pair_informative_by_missing_values_is_chosen(kind):
 
 
 def test_where_a_missing_value_is_no_level_columns_of_one_level_are_priced():
-    levels, own = np.array([3, 3, 1]), {"order": 2, "missing": "skip"}
+    levels, own = np.array([3, 3, 1]), {"order": 2, "missing": "skip", "alpha": 1.0}
     of = [alrviz.Recipe("hlr", **own), alrviz.Recipe("salr", selection="gain", **own)]
     assert [estimate_levels(levels, 2, 400, recipe).cost.parameters for recipe in of] == [
         2 * (1 + 3 + 3 + 1 + 9 + 3 + 3)
@@ -382,7 +386,7 @@ def test_where_a_missing_value_is_no_level_columns_of_one_level_are_priced():
     lambda members: members[:-1],
 ])  # fmt: skip
 def test_a_file_of_other_tuples_is_refused(car, change):
-    file = file_of(alrviz.HLRClassifier(order=2).fit(with_constant(car.X), car.y))
+    file = file_of(alrviz.HLRClassifier(order=2, alpha=0.3).fit(with_constant(car.X), car.y))
     with zipfile.ZipFile(file) as zipped:
         table = pq.read_table(pa.BufferReader(zipped.read("tuples.parquet"))).to_pandas()
     members = change([list(map(int, own)) for own in table["members"]])
@@ -401,7 +405,7 @@ def test_a_tuple_with_a_column_of_one_level_is_not_chosen_by_its_gain(car):
     wide = with_constant(car.X)
     run = alrviz.Run(
         alrviz.Dataset.from_arrays(wide, car.y),
-        alrviz.Recipe("salr", order=2, selection="gain", keep=1.0, holdout=0.0, max_iter=2),
+        alrviz.Recipe("salr", order=2, selection="gain", keep=1.0, holdout=0.0, max_iter=2, alpha=1.0),
     )
     list(run.steps())
     pairs = [own for own in run.tables.space.members if len(own) == 2]

@@ -54,7 +54,7 @@ def test_keeping_all_cells_equals_alr():
         ("salr", {"keep": 1.0, "unit": "cell"}),
         ("hsalr", {"keep": 1.0, "unit": "cell"}),
     ):
-        run = alrviz.Run(data, alrviz.Recipe(family, order=2, max_iter=20, solver="lbfgs", **more))
+        run = alrviz.Run(data, alrviz.Recipe(family, order=2, alpha=1.0, max_iter=20, solver="lbfgs", **more))
         losses.append([step.objective for step in run.steps()])
         assert len(run.tables.seen_cells) == 324
     np.testing.assert_allclose(losses[1], losses[0], rtol=1e-9)
@@ -67,7 +67,7 @@ def test_over_passes_cells_and_scores_are_those_in_memory(tmp_path, params):
     X.assign(**{"class": y}).to_parquet(tmp_path / "t.parquet", index=False)
     stream = open_table(tmp_path / "t.parquet", "class", cache=tmp_path / "codes")
     whole = alrviz.read_table(tmp_path / "t.parquet", "class")
-    params = {"order": 3, "holdout": 0.0, "max_iter": 1, "unit": "cell", **params}
+    params = {"order": 3, "holdout": 0.0, "max_iter": 1, "unit": "cell", "alpha": 1.0, **params}
     of_stream, of_whole = (levels_of(data, "hsalr", **params) for data in (stream, whole))
     for one, other in zip(of_stream, of_whole, strict=True):
         np.testing.assert_array_equal(one.tuples, other.tuples)
@@ -81,9 +81,9 @@ def test_over_passes_cells_and_scores_are_those_in_memory(tmp_path, params):
 
 def test_of_exclusive_or_its_four_cells_are_kept_and_what_is_not_kept_adds_nothing(tmp_path):
     X, y = planted()
-    model = alrviz.SelectiveALRClassifier(order=2, keep=4, unit="cell").fit(X, y)
+    model = alrviz.SelectiveALRClassifier(order=2, keep=4, unit="cell", alpha=1.0).fit(X, y)
     assert model.cells_.tuples.tolist() == [[5, 6]]
-    three = alrviz.SelectiveALRClassifier(order=2, keep=3, unit="cell").fit(X, y)
+    three = alrviz.SelectiveALRClassifier(order=2, keep=3, unit="cell", alpha=1.0).fit(X, y)
     assert len(three.phi_) == 3
     alrviz.save_model(three, tmp_path / "m.zip")
     again = alrviz.load_model(tmp_path / "m.zip")
@@ -105,7 +105,7 @@ def test_informative_cells_of_columns_with_many_levels_are_found_in_little_memor
     frame["class"] = np.where(rng.random(rows) < np.where(both, 0.9, 0.3), "yes", "no")
     frame.to_parquet(tmp_path / "t.parquet", index=False)
     stream = open_table(tmp_path / "t.parquet", "class", cache=tmp_path / "codes")
-    few = {"order": 2, "keep": 2, "max_iter": 1, "holdout": 0.1}
+    few = {"order": 2, "keep": 2, "alpha": 1.0, "max_iter": 1, "holdout": 0.1}
     with pytest.raises(MemoryLimitError, match="counting"):
         alrviz.Run(stream, alrviz.Recipe("hsalr", **few), max_memory=12 * 2**20).advance()
     run = alrviz.Run(stream, alrviz.Recipe("hsalr", unit="cell", **few), max_memory=12 * 2**20)
@@ -125,4 +125,4 @@ def test_informative_cells_of_columns_with_many_levels_are_found_in_little_memor
 )
 def test_settings_incompatible_with_cell_selection_raise(params, message):
     with pytest.raises(RecipeError, match=message):
-        alrviz.Recipe("hsalr", **{"unit": "cell", **params})
+        alrviz.Recipe("hsalr", **{"unit": "cell", "alpha": 1.0, **params})

@@ -106,8 +106,8 @@ def test_looking_for_repeats_hears_a_stop():
     [
         Recipe("lr", alpha=0.1),
         Recipe("alr", alpha=0.0, center="anje"),
-        Recipe("lr", scale="diagonal"),
-        Recipe("alr", share="cell", class_weight="balanced"),
+        Recipe("lr", scale="diagonal", alpha=0.3),
+        Recipe("alr", share="cell", class_weight="balanced", alpha=1.0),
     ],
 )
 def test_merging_changes_nothing_that_is_summed(recipe, order):

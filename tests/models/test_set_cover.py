@@ -29,7 +29,7 @@ RECIPES = [
     Recipe("lr", alpha=0.3, penalty="phi"),
     Recipe("alr", alpha=0.3, penalty="w", center="anje"),
     Recipe("alr", alpha=0.1, scale="theta-gamma"),
-    Recipe("lr", scale="diagonal"),
+    Recipe("lr", alpha=0.3, scale="diagonal"),
     *[Recipe("alr", alpha=0.2, share=share) for share in ("cell", "tuple", "all")],
 ]
 

@@ -237,7 +237,9 @@ def test_columns_that_mdl_cuts_have_its_levels_and_the_others_smooth_ones():
         assert own.to_dict() == expected.to_dict() | {"smooth": own.smooth}
         assert said == (expected.n_levels - (expected.missing_code is not None) if own.smooth else 0)
     for columns, alone in ((["step", "size"], "mdl"), (["u", "v"], "smooth")):
-        models = [alrviz.HLRClassifier(order=2, discretize=of).fit(X[columns], y) for of in ("mdl-smooth", alone)]
+        models = [
+            alrviz.HLRClassifier(order=2, discretize=of, alpha=0.3).fit(X[columns], y) for of in ("mdl-smooth", alone)
+        ]
         np.testing.assert_allclose(*(of.predict_proba(X[columns]) for of in models), rtol=1e-9)
     tan = [alrviz.TANClassifier(discretize=of).fit(X, y).predict_proba(X) for of in ("mdl-smooth", "mdl")]
     np.testing.assert_array_equal(*tan)
@@ -272,7 +274,7 @@ def test_a_weight_of_two_is_the_row_twice():
 def test_odd_columns_end_in_finite_probabilities(column, missing, order):
     y = np.arange(60) // 3 % 2
     X = pd.DataFrame({"odd": column, "even": np.arange(60.0) ** 2})
-    model = alrviz.HLRClassifier(order=order, discretize="smooth", missing=missing).fit(X, y)
+    model = alrviz.HLRClassifier(order=order, discretize="smooth", missing=missing, alpha=0.3).fit(X, y)
     p = model.predict_proba(X)
     assert np.isfinite(p).all()
     assert -np.log(p[np.arange(60), y]).mean() <= np.log(2) + 1e-9
@@ -281,11 +283,11 @@ def test_odd_columns_end_in_finite_probabilities(column, missing, order):
 def test_incompatible_settings_raise():
     for params in ({"share": "tuple"}, {"scale": "diagonal"}, {"solver": "sgd", "alpha": 0.0}):
         with pytest.raises(RecipeError, match="smooth levels"):
-            alrviz.Recipe("lr", discretize="smooth", **params)
+            alrviz.Recipe("lr", discretize="smooth", **{"alpha": 1.0, **params})
     X, y = numbers(100)
     with pytest.raises(RecipeError, match="smooth levels of several orders"):
-        alrviz.HALRClassifier(discretize="smooth", start="anje").fit(X, y)
-    alrviz.ALRClassifier(discretize="smooth", start="anje", center="anje").fit(X, y)
+        alrviz.HALRClassifier(discretize="smooth", start="anje", alpha=1.0).fit(X, y)
+    alrviz.ALRClassifier(discretize="smooth", start="anje", center="anje", alpha=1.0).fit(X, y)
 
 
 def test_anje_as_a_start_is_the_same_model():
@@ -310,7 +312,9 @@ def test_cells_that_no_row_has_are_priced_and_get_what_their_neighbours_have():
     x = rng.uniform(-1, 1, 400)
     X = pd.DataFrame({"a": x, "b": x + rng.normal(0, 0.1, 400)})  # far from the diagonal there is no row
     y = np.where(X["a"] + X["b"] + rng.normal(0, 0.3, 400) > 0, "up", "down")
-    run = drain(alrviz.Run(alrviz.read_table(X.assign(y=y), target="y"), alrviz.Recipe("hlr", discretize="smooth")))
+    run = drain(
+        alrviz.Run(alrviz.read_table(X.assign(y=y), target="y"), alrviz.Recipe("hlr", discretize="smooth", alpha=0.3))
+    )
     seen, counts = run.tables.seen_cells, run.tables.counts.sum(axis=1)
     assert run.estimate.cells_seen == len(seen) == 2 * 24 + 24 * 24
     assert (counts[48:] == 0).sum() > 200

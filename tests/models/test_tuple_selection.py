@@ -68,13 +68,13 @@ def test_tuples_grow_from_one_part_or_from_all():
 
 
 def levels_of(data, family: str, **params) -> tuple:
-    run = alrviz.Run(data, alrviz.Recipe(family, **params))
+    run = alrviz.Run(data, alrviz.Recipe(family, **{"alpha": 1.0, **params}))
     run.advance()
     return run.levels
 
 
 def chosen(data, family: str, **params) -> list[list[int]]:
-    run = alrviz.Run(data, alrviz.Recipe(family, **params))
+    run = alrviz.Run(data, alrviz.Recipe(family, **{"alpha": 1.0, **params}))
     list(run.steps())
     return run.model.space.tuples.tolist()
 
@@ -129,7 +129,7 @@ def test_keeping_all_tuples_equals_alr_bit_for_bit():
         ("hsalr", {"keep": 1.0}),
         ("hsalr", {"keep": 1.0, "grow": "strong"}),
     ):
-        run = alrviz.Run(data, alrviz.Recipe(family, order=2, max_iter=20, solver="lbfgs", **more))
+        run = alrviz.Run(data, alrviz.Recipe(family, order=2, alpha=1.0, max_iter=20, solver="lbfgs", **more))
         list(run.steps())
         phis.append((run.model.phi, run.trace[-1].objective))
     np.testing.assert_array_equal(phis[1][0], phis[2][0])
@@ -166,7 +166,7 @@ def test_a_model_of_tuples_that_gain_beside_their_parts_has_the_parts(tmp_path, 
     y = np.where(told > 8, "high", "low")
     data = alrviz.Dataset.from_arrays(X, y)
     run, alr = (
-        alrviz.Run(data, alrviz.Recipe(name, order=3, **more))
+        alrviz.Run(data, alrviz.Recipe(name, order=3, alpha=1.0, **more))
         for name, more in ((family, {"selection": "gain", "keep": 1.0, "unit": unit}), ("alr", {}))
     )
     losses = [[step.extra["heldout_log_loss"] for step in own.steps()][-1] for own in (run, alr)]
@@ -180,7 +180,7 @@ def test_a_model_of_tuples_that_gain_beside_their_parts_has_the_parts(tmp_path, 
 
 def test_a_model_of_chosen_tuples_is_saved_and_explained(tmp_path):
     data = alrviz.load_demo("tic-tac-toe")
-    model = alrviz.SelectiveALRClassifier(order=2, keep=0.4).fit(data.X, data.y)
+    model = alrviz.SelectiveALRClassifier(order=2, keep=0.4, alpha=1.0).fit(data.X, data.y)
     alrviz.save_model(model, tmp_path / "m.zip")
     again = alrviz.load_model(tmp_path / "m.zip")
     np.testing.assert_array_equal(again.predict_proba(data.X), model.predict_proba(data.X))
@@ -213,7 +213,7 @@ def test_selection_reports_progress():
 
 
 def test_run_reports_selection_levels_as_they_are_scored():
-    run = alrviz.Run(alrviz.Dataset.from_arrays(*planted(500)), alrviz.Recipe("hsalr", order=3, keep=0.4))
+    run = alrviz.Run(alrviz.Dataset.from_arrays(*planted(500)), alrviz.Recipe("hsalr", order=3, keep=0.4, alpha=1.0))
     assert run.levels == ()
     run.advance()
     assert [level.tuples.shape[1] for level in run.levels] == [1, 2, 3]
@@ -226,7 +226,7 @@ def test_a_path_of_alpha_on_which_the_tuples_change_is_fitted(selection):
     data = alrviz.load_demo("twelve-bits", 400)
     model = alrviz.SelectiveALRClassifier(selection=selection, alpha="cv", keep=1.0).fit(data.X, data.y)
     assert model.alpha_ > 0
-    recipe = alrviz.Recipe("salr", order=2, selection=selection, keep=1.0)
+    recipe = alrviz.Recipe("salr", order=2, selection=selection, keep=1.0, alpha=1.0)
     study = alrviz.alpha_path(data, [recipe], alphas=[10.0, 0.1], n_jobs=1).run()
     assert study.progress.failed == 0
 
@@ -242,7 +242,9 @@ def test_gain_is_measured_beside_all_other_tuples_of_the_model(monkeypatch):
         return excess(own, looked, below)
 
     monkeypatch.setattr(InMemory, "excess", told)
-    run = alrviz.Run(alrviz.load_demo("led", 500), alrviz.Recipe("hsalr", order=3, keep=0.6, selection="gain"))
+    run = alrviz.Run(
+        alrviz.load_demo("led", 500), alrviz.Recipe("hsalr", order=3, keep=0.6, selection="gain", alpha=1.0)
+    )
     run.advance()
     assert beside[0] == 0
     assert {len(columns) for columns in beside[2]} == {1, 2}

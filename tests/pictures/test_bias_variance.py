@@ -166,7 +166,7 @@ def test_an_alpha_for_each_order_and_words_stand_behind_the_numbers():
 
 
 def test_models_that_share_a_line_share_its_look():
-    recipes = [Recipe(family, order=order) for family in ("lr", "alr") for order in (1, 2)]
+    recipes = [Recipe(family, order=order, alpha=1.0) for family in ("lr", "alr") for order in (1, 2)]
     looks = pictures.line_looks(recipes, dark=False)
     assert looks[0] == looks[1] != looks[2] == looks[3]
     (only_look,) = pictures.line_looks([Recipe("tan")], dark=False)

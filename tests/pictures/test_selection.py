@@ -12,7 +12,9 @@ from alrviz.studies.protocols.live_selection import LiveSelection
 
 @pytest.fixture(scope="module")
 def search():
-    *_, found = LiveSelection(alrviz.load_demo("twelve-bits")).search(alrviz.Recipe("hsalr", order=2, keep=0.25))
+    *_, found = LiveSelection(alrviz.load_demo("twelve-bits")).search(
+        alrviz.Recipe("hsalr", order=2, keep=0.25, alpha=1.0)
+    )
     return found
 
 

@@ -11,7 +11,7 @@ from alrviz.studies.statistics.significance import corrected_error
 @pytest.fixture(scope="module")
 def study():
     data = alrviz.load_demo("twelve-bits", 1500)
-    return alrviz.choose_tuples(data, alrviz.Recipe("salr"), keeps=(0.1, 0.5, 1.0), folds=4, n_jobs=1).run()
+    return alrviz.choose_tuples(data, alrviz.Recipe("salr", alpha=1.0), keeps=(0.1, 0.5, 1.0), folds=4, n_jobs=1).run()
 
 
 def test_the_verdict_is_the_smallest_within_a_standard_error_of_the_lowest(study):
@@ -39,7 +39,7 @@ def test_a_line_for_each_order_and_share(study):
 
 def test_keeping_all_is_alr(study):
     data = alrviz.load_demo("twelve-bits", 1500)
-    alr = alrviz.compare([data], [alrviz.Recipe("alr", order=2)], repeats=1, folds=4, n_jobs=1).run().frame()
+    alr = alrviz.compare([data], [alrviz.Recipe("alr", order=2, alpha=1.0)], repeats=1, folds=4, n_jobs=1).run().frame()
     mine = study.frame()
     mine = mine[(mine.order == 2) & (mine.racer == 5)]
     np.testing.assert_allclose(mine.log_loss.to_numpy(), alr.log_loss.to_numpy(), rtol=1e-3)
@@ -54,7 +54,7 @@ def test_fewer_than_two_folds_give_no_verdict():
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"recipe": alrviz.Recipe("lr")}, "lr selects no tuples; expected a recipe of salr or hsalr"),
+        ({"recipe": alrviz.Recipe("lr", alpha=0.3)}, "lr selects no tuples; expected a recipe of salr or hsalr"),
         ({"orders": (7,)}, r"the table has 4 columns; expected"),
         ({"keeps": ()}, "keeps is empty"),
         ({"keeps": (1.5,)}, r"keeps=1.5 is out of range; expected a number from 0.001 to 1; the nearest is 1"),

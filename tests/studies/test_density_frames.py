@@ -14,7 +14,9 @@ from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, De
 
 @pytest.fixture(scope="module")
 def run():
-    run = alrviz.Run(alrviz.load_demo("mixed-types", rows=300), alrviz.Recipe("dlr", bandwidth="loo", max_iter=6))
+    run = alrviz.Run(
+        alrviz.load_demo("mixed-types", rows=300), alrviz.Recipe("dlr", bandwidth="loo", max_iter=6, alpha=10.0)
+    )
     for _ in run.steps():
         pass
     return run
@@ -70,7 +72,7 @@ def test_a_curve_whose_bandwidth_did_not_move_is_kept(run):
 
 
 def test_three_classes_have_a_curve_each():
-    run = alrviz.Run(alrviz.load_demo("iris"), alrviz.Recipe("dlr", bandwidth="loo", max_iter=2))
+    run = alrviz.Run(alrviz.load_demo("iris"), alrviz.Recipe("dlr", bandwidth="loo", max_iter=2, alpha=10.0))
     for _ in run.steps():
         pass
     scene = density_frame_of(run.model, run.encoded)

@@ -105,12 +105,12 @@ def test_saved_refits_are_not_computed_again(data, study, tmp_path):
 
 def test_recipes_with_open_choices_raise_for_bands(data):
     for recipe, words in (
-        (alrviz.Recipe("salr", order=2, unit="cell"), "cells"),
-        (alrviz.Recipe("dlr"), "cells"),
+        (alrviz.Recipe("salr", order=2, unit="cell", alpha=1.0), "cells"),
+        (alrviz.Recipe("dlr", alpha=10.0), "cells"),
         (alrviz.Recipe("salr", order=2, alpha=1.0, keep="auto"), "keep='auto'"),
         (alrviz.Recipe("lr", order="auto", alpha=1.0), "order='auto'"),
         (alrviz.Recipe("hlr", order=2, alpha=1.0, discretize="auto"), "expected 'smooth' or 'mdl-smooth'"),
-        (alrviz.Recipe("alr", order=2, unseen="m-estimate"), "unseen='m-estimate'"),
+        (alrviz.Recipe("alr", order=2, unseen="m-estimate", alpha=1.0), "unseen='m-estimate'"),
     ):
         with pytest.raises(RecipeError, match=words):
             alrviz.effect_bands(data, recipe)

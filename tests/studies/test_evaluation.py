@@ -299,7 +299,7 @@ def test_labels_are_the_models_whatever_their_type():
 
 
 def test_a_run_is_judged_on_the_rows_that_it_held_out():
-    run = alrviz.Run(alrviz.load_demo("tic-tac-toe"), alrviz.Recipe("alr", order=1))
+    run = alrviz.Run(alrviz.load_demo("tic-tac-toe"), alrviz.Recipe("alr", order=1, alpha=1.0))
     steps = list(run.steps())
     found = alrviz.evaluate(run)
     assert found.rows_text == "test rows of tic-tac-toe"

@@ -26,7 +26,7 @@ def test_the_export_is_safe_to_open_in_a_spreadsheet():
 
 def test_no_cell_of_a_comment_line_is_a_formula_and_its_json_still_reads():
     name = 'x,=1+1;@y,"=2'
-    recipe = Recipe("lr", class_weight={"=cmd()": 2.0, "b,-1": 3.0})
+    recipe = Recipe("lr", class_weight={"=cmd()": 2.0, "b,-1": 3.0}, alpha=0.3)
     data, made = provenance_lines({"data": name}, [recipe])
     for line in (data, made):
         cells = line.replace(";", ",").split(",")

@@ -39,7 +39,8 @@ def test_each_family_has_its_kernels_made_ready(family, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "second", [Recipe("kdb"), Recipe("ande"), Recipe("elr", structure="tan", max_iter=2, cross_tuning=False)]
+    "second",
+    [Recipe("kdb", selective=False), Recipe("ande"), Recipe("elr", structure="tan", max_iter=2, cross_tuning=False)],
 )
 def test_shared_network_seconds_count_for_each_recipe(second):
     dataset = load_demo("tic-tac-toe", 100)

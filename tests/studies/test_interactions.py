@@ -13,14 +13,14 @@ from alrviz.studies.effects.interactions import Interactions
 FAMILIES = [
     alrviz.Recipe("lr", order=2, alpha=0.1),
     alrviz.Recipe("alr", order=3, alpha=0.1, unseen="m-estimate"),
-    alrviz.Recipe("salr", order=2, keep=0.5),
-    alrviz.Recipe("salr", order=2, keep=0.5, unit="cell"),
-    alrviz.Recipe("hsalr", order=2, keep=0.5),
+    alrviz.Recipe("salr", order=2, keep=0.5, alpha=1.0),
+    alrviz.Recipe("salr", order=2, keep=0.5, unit="cell", alpha=1.0),
+    alrviz.Recipe("hsalr", order=2, keep=0.5, alpha=1.0),
     alrviz.Recipe("hlr", order=2, alpha=0.1),
     alrviz.Recipe("halr", order=2, alpha=0.1, missing="skip"),
     alrviz.Recipe("anje", order=2),
     alrviz.Recipe("anje", order=1),
-    alrviz.Recipe("alr", order=1),
+    alrviz.Recipe("alr", order=1, alpha=1.0),
     alrviz.Recipe("hlr", order=2, alpha=1.0, discretize="smooth"),
 ]
 
@@ -95,7 +95,7 @@ def test_columns_may_be_called_like_tuples_of_others(mixed):
     _, X, y, _ = mixed
     names = ["R & D", "sales", "R", "D", "sales & R"]
     X = X.iloc[:, : len(names)].set_axis(names, axis=1)
-    model = alrviz.LRClassifier(order=2).fit(X, y)
+    model = alrviz.LRClassifier(order=2, alpha=0.3).fit(X, y)
     found = alrviz.interactions(model, alrviz.Dataset.from_arrays(X, y))
     assert len(set(found.names)) == len(found.names) == 15
     assert [found.number_of(name) for name in found.names] == list(range(15))
@@ -110,7 +110,7 @@ def test_classes_are_matched_by_one_rule(mixed):
     _, X, y, _ = mixed
     data = alrviz.Dataset.from_arrays(X, (y == y[0]).astype(int))
     for labels in (data.y.astype(float), data.y.astype(int), data.y.astype(int).astype(bool)):
-        model = alrviz.LRClassifier(order=1).fit(X, labels)
+        model = alrviz.LRClassifier(order=1, alpha=0.3).fit(X, labels)
         if labels.dtype != bool:
             assert alrviz.interactions(model, data).encoded.y.tolist() == alrviz.evaluate(model, data).y.tolist()
     with pytest.raises(TableError, match=r"class '1' of .* not in the model; expected some of 'False', 'True'"):
@@ -120,7 +120,9 @@ def test_classes_are_matched_by_one_rule(mixed):
 def test_a_pair_that_the_model_has_not_is_in_the_sentence_and_a_constant_column_nowhere():
     data = alrviz.load_demo("xor")
     X = data.X.assign(same="a")
-    found = alrviz.interactions(alrviz.LRClassifier(order=1).fit(X, data.y), alrviz.Dataset.from_arrays(X, data.y))
+    found = alrviz.interactions(
+        alrviz.LRClassifier(order=1, alpha=0.3).fit(X, data.y), alrviz.Dataset.from_arrays(X, data.y)
+    )
     assert "predicted to lower test log loss (nats per row): bit_1 & bit_2" in found.verdict().detail
     assert not [
         name for table in (found.absent_tuples(), found.associations()) for name in table.index if "same" in name
@@ -133,7 +135,7 @@ def test_a_pair_that_the_model_has_not_is_in_the_sentence_and_a_constant_column_
 
 def test_a_row_of_weight_two_is_the_row_twice(mixed):
     data, X, y, _ = mixed
-    model = alrviz.LRClassifier(order=2).fit(X, y)
+    model = alrviz.LRClassifier(order=2, alpha=0.3).fit(X, y)
     twice = alrviz.interactions(model, _apart(data, np.r_[0:100, 0:100, 100:200]))
     once = alrviz.interactions(model, _apart(data, slice(0, 300)))
     weights = np.r_[np.full(100, 2.0), np.ones(100), np.zeros(100)]
@@ -149,7 +151,7 @@ def test_a_row_of_weight_two_is_the_row_twice(mixed):
 
 def test_changes_keep_the_classes_of_the_row_as_it_is_and_name_levels_that_are_there(mixed):
     data, X, y, _ = mixed
-    found = alrviz.interactions(alrviz.LRClassifier(order=1).fit(X, y), _apart(data, slice(0, 400)))
+    found = alrviz.interactions(alrviz.LRClassifier(order=1, alpha=0.3).fit(X, y), _apart(data, slice(0, 400)))
     own = found.row(1)
     flipped = 0
     for label in found.labels(list(X).index("region"))[:-1]:
@@ -165,7 +167,7 @@ def test_changes_keep_the_classes_of_the_row_as_it_is_and_name_levels_that_are_t
 
 def test_what_if_matches_the_model(mixed):
     data, X, y, new = mixed
-    model = alrviz.LRClassifier(order=2).fit(X, y)
+    model = alrviz.LRClassifier(order=2, alpha=0.3).fit(X, y)
     found = alrviz.interactions(model, _apart(data, slice(0, 400)))
     column = next(c for c in X if model.encoder_.columns_[list(X).index(c)].kind != "numeric")
     row = new.iloc[[0]]
@@ -180,7 +182,7 @@ def test_what_if_matches_the_model(mixed):
 
 def test_exclusive_or_is_the_pair_and_nothing_else():
     data = alrviz.load_demo("xor")
-    found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    found = alrviz.interactions(alrviz.LRClassifier(order=2, alpha=0.3).fit(data.X, data.y), data)
     pair = " & ".join(list(data.X)[:2])
     importance = found.importance()
     assert importance.index[0] == pair
@@ -241,7 +243,7 @@ def test_muting_is_the_model_without_the_tuples_own_effect():
 
 def test_effects_of_a_model_file_equal_those_of_its_model(tmp_path):
     data = alrviz.load_demo("led", 500)
-    model = alrviz.HLRClassifier(order=2).fit(data.X, data.y)
+    model = alrviz.HLRClassifier(order=2, alpha=0.3).fit(data.X, data.y)
     save_model(model, tmp_path / "model.zip")
     one, two = (alrviz.interactions(m, data) for m in (model, load_model(tmp_path / "model.zip")))
     assert np.allclose(one.pure.f, two.pure.f, atol=1e-12)
@@ -260,7 +262,7 @@ def test_theta_is_the_share_of_the_class_that_lies_in_a_cell_and_p_the_share_of_
 
 def test_cells_have_a_line_for_each_class():
     data = alrviz.load_demo("led", 500)
-    model = alrviz.LRClassifier(order=2).fit(data.X, data.y)
+    model = alrviz.LRClassifier(order=2, alpha=0.3).fit(data.X, data.y)
     found = alrviz.interactions(model, data)
     own = found.effects(*found.columns[:2])
     assert own.groupby("class")["rows"].sum().eq(500).all()
@@ -270,7 +272,7 @@ def test_cells_have_a_line_for_each_class():
 
 def test_verdict_names_the_best_tuple_and_the_best_of_the_highest_order():
     data = alrviz.load_demo("led", 500)
-    found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    found = alrviz.interactions(alrviz.LRClassifier(order=2, alpha=0.3).fit(data.X, data.y), data)
     importance, verdict = found.importance(), found.verdict()
     best = importance["loss"].idxmax()
     best_pair = importance.loc[importance["order"] == 2, "loss"].idxmax()
@@ -285,7 +287,7 @@ def test_models_without_effects_raise():
     forest = alrviz.TANClassifier().fit(data.X, data.y)
     with pytest.raises(RecipeError, match=r"TANClassifier is no sum over cells.*expected one of lr"):
         alrviz.interactions(forest, data)
-    model = alrviz.LRClassifier(order=2).fit(data.X, data.y)
+    model = alrviz.LRClassifier(order=2, alpha=0.3).fit(data.X, data.y)
     with pytest.raises(TableError, match="is no data set"):
         alrviz.interactions(model, data.X)
     found = alrviz.interactions(model, data)

@@ -19,7 +19,7 @@ def gaussians():
 
 @pytest.fixture(scope="module")
 def fitted(gaussians):
-    run = alrviz.Run(gaussians, alrviz.Recipe("dlr", bandwidth="loo", holdout=0.0))
+    run = alrviz.Run(gaussians, alrviz.Recipe("dlr", bandwidth="loo", holdout=0.0, alpha=10.0))
     list(run.steps())
     return run
 
@@ -51,7 +51,7 @@ def test_a_new_class_starts_afresh(gaussians, fitted):
 
 
 def test_fixed_bandwidths_are_answered_once(gaussians):
-    lives = list(follow(gaussians.X, gaussians.y, alrviz.Recipe("dlr", bandwidth="silverman")))
+    lives = list(follow(gaussians.X, gaussians.y, alrviz.Recipe("dlr", bandwidth="silverman", alpha=10.0)))
     assert [live.is_finished for live in lives] == [True]
 
 
@@ -68,7 +68,7 @@ def test_weights_follow_bandwidths_that_are_dragged(fitted):
 
 @pytest.mark.parametrize("mode", ["loo", "validation"])
 def test_a_dragged_bandwidth_takes_one_thread_and_leaves_the_runs_its_own(gaussians, monkeypatch, mode):
-    run = alrviz.Run(gaussians, alrviz.Recipe("dlr", bandwidth=mode), n_jobs=2)
+    run = alrviz.Run(gaussians, alrviz.Recipe("dlr", bandwidth=mode, alpha=10.0), n_jobs=2)
     for _ in range(3):
         run.advance()
     used = set()
@@ -84,7 +84,7 @@ def test_a_dragged_bandwidth_takes_one_thread_and_leaves_the_runs_its_own(gaussi
 
 
 def test_bandwidths_can_be_dragged_after_stop(gaussians):
-    run = alrviz.Run(gaussians, alrviz.Recipe("dlr", bandwidth="loo"))
+    run = alrviz.Run(gaussians, alrviz.Recipe("dlr", bandwidth="loo", alpha=10.0))
     for _ in range(3):
         run.advance()
     run.stop()

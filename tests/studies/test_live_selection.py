@@ -20,7 +20,7 @@ def last(live, recipe):
 @pytest.mark.parametrize(("family", "params"), [("salr", {}), ("hsalr", {}), ("hsalr", {"grow": "strong"})])
 def test_it_keeps_the_tuples_that_a_fit_is_made_of(family, params, selection):
     data = alrviz.load_demo("twelve-bits", 600)
-    recipe = alrviz.Recipe(family, order=2, keep=0.3, selection=selection, max_iter=1, **params)
+    recipe = alrviz.Recipe(family, order=2, keep=0.3, selection=selection, alpha=1.0, max_iter=1, **params)
     run = alrviz.Run(data, recipe)
     list(run.steps())
     levels = [level.kept_tuples for level in last(LiveSelection(data), recipe).levels]
@@ -35,7 +35,7 @@ def test_it_keeps_the_tuples_that_a_fit_is_made_of(family, params, selection):
 
 def test_changing_keep_reuses_scores(monkeypatch):
     data, live = alrviz.load_demo("twelve-bits", 600), LiveSelection(alrviz.load_demo("twelve-bits", 600))
-    first = alrviz.Recipe("hsalr", order=3, keep=0.3)
+    first = alrviz.Recipe("hsalr", order=3, keep=0.3, alpha=1.0)
     last(live, first)
     monkeypatch.setattr(selection_rows.InMemory, "tables", lambda *_: pytest.fail("counted again"))
     mine = last(live, first.replace(keep=0.5))
@@ -48,7 +48,9 @@ def test_changing_keep_reuses_scores(monkeypatch):
 
 def test_scores_come_before_all_are_there(monkeypatch):
     monkeypatch.setattr("alrviz.studies.protocols.live_selection.MIN_SECONDS_SHOWN", 0.0)
-    seen = list(LiveSelection(alrviz.load_demo("led24", 300)).search(alrviz.Recipe("hsalr", order=2, keep=0.5)))
+    seen = list(
+        LiveSelection(alrviz.load_demo("led24", 300)).search(alrviz.Recipe("hsalr", order=2, keep=0.5, alpha=1.0))
+    )
     coming = [
         np.isnan(one.current_level.scores).sum()
         for one in seen
@@ -59,7 +61,7 @@ def test_scores_come_before_all_are_there(monkeypatch):
 
 
 def test_jointly_informative_columns_are_found_by_gain_only():
-    found = last(LiveSelection(alrviz.load_demo("twelve-bits")), alrviz.Recipe("hsalr", order=2, keep=0.25))
+    found = last(LiveSelection(alrviz.load_demo("twelve-bits")), alrviz.Recipe("hsalr", order=2, keep=0.25, alpha=1.0))
     (pair,) = np.flatnonzero(found.is_significant)
     assert found.name(found.all_tuples()[pair]) == "bit_7 & bit_11"
     assert found.gains.argmax() == pair
@@ -70,12 +72,12 @@ def test_jointly_informative_columns_are_found_by_gain_only():
 def test_column_of_one_level_is_uninformative_with_any_other():
     xor = alrviz.load_demo("xor", 400)
     data = alrviz.Dataset.from_arrays(xor.X.assign(same="a"), xor.y)
-    found = last(LiveSelection(data), alrviz.Recipe("salr", order=2, keep=1.0))
+    found = last(LiveSelection(data), alrviz.Recipe("salr", order=2, keep=1.0, alpha=1.0))
     assert [found.name(of) for of in found.all_tuples()[found.is_significant]] == ["bit_1 & bit_2"]
 
 
 def test_too_many_tuples_are_scored_only_where_they_grow(monkeypatch):
-    recipe = alrviz.Recipe("hsalr", order=2, keep=0.25)
+    recipe = alrviz.Recipe("hsalr", order=2, keep=0.25, alpha=1.0)
     all_scored = last(LiveSelection(alrviz.load_demo("twelve-bits", 600)), recipe)
     monkeypatch.setattr("alrviz.studies.protocols.live_selection.MAX_SCORED", 20)
     found = last(LiveSelection(alrviz.load_demo("twelve-bits", 600)), recipe)
@@ -87,7 +89,7 @@ def test_stop_ends_it():
     stop = StopToken()
     stop.stop()
     with pytest.raises(Stopped):
-        list(LiveSelection(alrviz.load_demo("xor")).search(alrviz.Recipe("salr", order=2), stop))
+        list(LiveSelection(alrviz.load_demo("xor")).search(alrviz.Recipe("salr", order=2, alpha=1.0), stop))
 
 
 def test_tables_that_are_too_large_are_refused_before_they_are_counted(monkeypatch):
@@ -96,4 +98,4 @@ def test_tables_that_are_too_large_are_refused_before_they_are_counted(monkeypat
     monkeypatch.setattr(selection_rows.InMemory, "tables", lambda *_: pytest.fail("counted"))
     monkeypatch.setattr("alrviz.fitting.cost.estimate.free_memory", lambda: 2**30)
     with pytest.raises(MemoryLimitError, match="order 4 needs about"):
-        last(LiveSelection(data), alrviz.Recipe("salr", order=4))
+        last(LiveSelection(data), alrviz.Recipe("salr", order=4, alpha=1.0))

@@ -12,10 +12,10 @@ from tests.fitting.tables import drain, same_steps
 
 PATIENCE = 60
 RECIPES = [
-    Recipe("lr", max_iter=12, tol=0.0),
-    Recipe("alr", start="anje", max_iter=30, tol=0.0),
+    Recipe("lr", max_iter=12, tol=0.0, alpha=0.3),
+    Recipe("alr", start="anje", max_iter=30, tol=0.0, alpha=1.0),
     Recipe("anje"),
-    Recipe("lr", scale="diagonal", max_iter=5, tol=0.0),
+    Recipe("lr", scale="diagonal", max_iter=5, tol=0.0, alpha=0.3),
 ]
 
 
@@ -84,7 +84,7 @@ def test_a_racer_that_fails_leaves_the_others_alone(dataset, monkeypatch, caplog
         raise ZeroDivisionError("a fault")
 
     monkeypatch.setattr(ALR, "make", broken)
-    together = race(dataset, [Recipe("lr", order=7, max_iter=3), *RECIPES], n_jobs=1)
+    together = race(dataset, [Recipe("lr", order=7, max_iter=3, alpha=0.3), *RECIPES], n_jobs=1)
     together.start()
     assert together.join(PATIENCE)
     codes = [run.outcome.code for run in together.runs]

@@ -82,7 +82,7 @@ def test_a_rival_is_put_beside_a_run_too(name):
 @pytest.mark.parametrize("family", ["lr", "alr", "dlr", "anje", "elr"])
 def test_the_model_of_a_run_scores_rows_of_the_table(family):
     dataset = alrviz.load_demo("mixed-types", rows=300)
-    params = {} if family in ("anje", "dlr", "elr") else {"order": 1}
+    params = {} if family in ("anje", "dlr", "elr") else {"order": 1, "alpha": 1.0}
     run = alrviz.Run(dataset, alrviz.Recipe(family, **params))
     steps = list(run.steps())
     model = model_at(run)
@@ -111,4 +111,4 @@ def test_of_a_squared_hinge_there_are_scores():
 
 
 def test_before_the_first_step_there_is_no_model():
-    assert model_at(alrviz.Run(alrviz.load_demo("iris"), alrviz.Recipe("lr"))) is None
+    assert model_at(alrviz.Run(alrviz.load_demo("iris"), alrviz.Recipe("lr", alpha=0.3))) is None

@@ -255,7 +255,7 @@ def test_study_reports_its_estimate_and_progress(capsys, monkeypatch):
     assert any(re.fullmatch(r"\d+ of 12 fits, about .* left", line) for line in told[3:])
     assert not study.estimate().fits
     with pytest.raises(AlrvizError, match="unknown beforehand"):
-        alpha_path(data, Recipe("lr", order=1)).estimate()
+        alpha_path(data, Recipe("lr", order=1, alpha=0.3)).estimate()
 
 
 def test_two_readers_see_the_same_rows(monkeypatch):
@@ -389,15 +389,17 @@ def test_a_cluster_of_two_workers_gives_the_same_frame_by_one_client(monkeypatch
 @pytest.mark.parametrize("make", [alpha_path, alrviz.learning_curve])
 def test_a_study_whose_price_is_not_known_runs_verbosely_all_the_same(make, capsys):
     data = alrviz.load_demo("led", 120)
-    recipe = Recipe("anje", order=1) if make is alrviz.learning_curve else Recipe("lr", order=1)
+    recipe = Recipe("anje", order=1) if make is alrviz.learning_curve else Recipe("lr", order=1, alpha=0.3)
     assert not make(data, recipe, n_jobs=1).run(verbose=True).progress.failed
     assert "unknown beforehand" in capsys.readouterr().out
 
 
 def test_an_estimate_keeps_to_the_studys_memory_and_workers_and_no_time_is_left_at_the_end():
     data = alrviz.load_demo("led", 300)
-    tight = alrviz.compare([data], [Recipe("lr", order=2)], max_memory=200_000, n_jobs=1).estimate()
+    tight = alrviz.compare([data], [Recipe("lr", order=2, alpha=0.3)], max_memory=200_000, n_jobs=1).estimate()
     assert all(one.refusal for one in tight.fits)
-    assert alrviz.compare([data], [Recipe("lr", order=1)], n_jobs=-1).estimate().n_jobs == min(resolve_jobs(-1), 50)
+    assert alrviz.compare([data], [Recipe("lr", order=1, alpha=0.3)], n_jobs=-1).estimate().n_jobs == min(
+        resolve_jobs(-1), 50
+    )
     done = alrviz.choose_order(data, orders=(0, 1), repeats=1, n_jobs=1).run().progress
     assert "left" not in str(done)

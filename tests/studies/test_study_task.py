@@ -6,7 +6,7 @@ import alrviz
 from alrviz.errors import TableError
 from alrviz.fitting.recipe import Recipe
 
-LR = [Recipe("lr", order=1)]
+LR = [Recipe("lr", order=1, alpha=0.3)]
 
 
 @pytest.mark.parametrize(

@@ -371,7 +371,7 @@ def test_objective_keys():
 
 
 def test_objective_keys_of_dlr():
-    dlr = Recipe("dlr")
+    dlr = Recipe("dlr", alpha=10.0)
     assert objective_key(dlr) == objective_key(dlr.replace(start="one", max_iter=7, discretize=None))
     changes = ({"bandwidth": "paper"}, {"alpha": 0.5}, {"center": 1}, {"smoothing": 2.0}, {"seed": 1}, {"family": "lr"})
     assert len({objective_key(dlr.replace(**change)) for change in ({}, *changes)}) == 7

@@ -64,10 +64,15 @@ FITTED = [
     LR, LR.replace(order=2), LR.replace(discretize="quantile"), LR.replace(discretize="smooth"),
     LR.replace(alpha="cv"), LR.replace(alpha="auto"),
     Recipe("hlr", order="auto", alpha="auto", discretize="auto", center="shares"),
-    LR.replace(order=2, class_weight="balanced"), Recipe("alr", order=2, tol=1e-9),
-    Recipe("alr", order=2, objective="mse", tol=1e-9), Recipe("hlr", order=2, alpha=(1.0, 2.0), tol=1e-9),
-    Recipe("salr", order=2, keep="auto", tol=1e-9), Recipe("dlr", alpha=1, bandwidth="validation"),
-    Recipe("elr", cross_tuning=True), *(Recipe(name) for name in FAMILIES if name not in {*DRAWS, "lr", "dlr", "elr"}),
+    LR.replace(order=2, class_weight="balanced"), Recipe("alr", order=2, tol=1e-9, alpha=1.0),
+    Recipe("alr", order=2, objective="mse", tol=1e-9, alpha=1.0), Recipe("hlr", order=2, alpha=(1.0, 2.0), tol=1e-9),
+    Recipe("salr", order=2, keep="auto", tol=1e-9, alpha=1.0), Recipe("dlr", alpha=1, bandwidth="validation"),
+    Recipe("elr", cross_tuning=True),
+    *(
+        Recipe(name, **({"alpha": 1.0} if "alpha" in family.params else {}))
+        for name, family in FAMILIES.items()
+        if name not in {*DRAWS, "lr", "dlr", "elr"}
+    ),
 ]  # fmt: skip
 
 

@@ -9,7 +9,9 @@ from tests.conftest import wait_until
 
 @pytest.fixture(scope="module")
 def race():
-    race = alrviz.race(alrviz.load_demo("two-moons", rows=150), [alrviz.Recipe("dlr", bandwidth="loo", max_iter=8)])
+    race = alrviz.race(
+        alrviz.load_demo("two-moons", rows=150), [alrviz.Recipe("dlr", bandwidth="loo", max_iter=8, alpha=10.0)]
+    )
     for run in race.runs:
         for _ in run.steps():
             pass
@@ -57,7 +59,7 @@ def test_light_and_dark_reach_every_picture(race):
 
 
 def test_run_runs_a_fit_that_waits(race):
-    fresh = alrviz.race(race.dataset, [alrviz.Recipe("dlr", bandwidth="loo", max_iter=3)])
+    fresh = alrviz.race(race.dataset, [alrviz.Recipe("dlr", bandwidth="loo", max_iter=3, alpha=10.0)])
     film = alrviz.DensityFilmView(fresh)
     assert film.ratios.scene is None
     film.player.press_run()
@@ -66,8 +68,11 @@ def test_run_runs_a_fit_that_waits(race):
 
 
 def test_a_race_that_is_no_single_fit_of_dlr_is_refused(race):
-    several = [alrviz.Recipe("dlr", bandwidth="loo"), alrviz.Recipe("dlr", bandwidth="silverman")]
-    for recipes in ([alrviz.Recipe("lr")], several):
+    several = [
+        alrviz.Recipe("dlr", bandwidth="loo", alpha=10.0),
+        alrviz.Recipe("dlr", bandwidth="silverman", alpha=10.0),
+    ]
+    for recipes in ([alrviz.Recipe("lr", alpha=0.3)], several):
         with pytest.raises(RecipeError, match="one recipe of family dlr; got " + recipes[0].label):
             alrviz.DensityFilmView(alrviz.race(race.dataset, recipes))
 

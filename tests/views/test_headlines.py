@@ -48,7 +48,11 @@ def tuple_verdicts(dataset, **options):
 
 def search_verdicts(dataset, order, keeps):
     study = alrviz.choose_tuples(
-        dataset, alrviz.Recipe("salr" if order == 1 else "hsalr"), orders=(order,), keeps=(0.5, 1.0), n_jobs=1
+        dataset,
+        alrviz.Recipe("salr" if order == 1 else "hsalr", alpha=1.0),
+        orders=(order,),
+        keeps=(0.5, 1.0),
+        n_jobs=1,
     )
     view = alrviz.SelectionView(study)
     found = []
@@ -80,12 +84,12 @@ def learning_verdicts(dataset):
 
 
 def effects_verdicts(dataset, **params):
-    model = alrviz.HLRClassifier(**params).fit(dataset.X, dataset.y)
+    model = alrviz.HLRClassifier(**{"alpha": 0.3, **params}).fit(dataset.X, dataset.y)
     return [alrviz.interactions(model, dataset).verdict()]
 
 
 def evaluation_verdicts(dataset):
-    model = alrviz.LRClassifier(order=1).fit(dataset.X, dataset.y)
+    model = alrviz.LRClassifier(order=1, alpha=0.3).fit(dataset.X, dataset.y)
     return [alrviz.evaluate(model, dataset).verdict()]
 
 

@@ -135,7 +135,7 @@ def test_levels_that_are_tried_add_up_and_are_taken_back(study):
 
 def test_what_was_taken_apart_before_is_shown_without_a_study(study):
     data = alrviz.load_demo("xor")
-    found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    found = alrviz.interactions(alrviz.LRClassifier(order=2, alpha=0.3).fit(data.X, data.y), data)
     assert alrviz.InteractionsView(given_effects=found).effects is found
     view = alrviz.InteractionsView(found, muted=["bit_1 & bit_2"])
     assert view.body.visible

@@ -207,7 +207,7 @@ def test_watched_levels():
     best = min(run.trace[-1].objective for run in race.runs) / 10
     assert levels["milestone_0"] == pytest.approx(0.01 * best)
     assert levels["class_shares"] == 2.0
-    orders = RaceReader(ByHand(Recipe("alr", order=1), Recipe("alr", order=2)))
+    orders = RaceReader(ByHand(Recipe("alr", order=1, alpha=1.0), Recipe("alr", order=2, alpha=1.0)))
     assert "anje" not in orders.levels()
 
 
@@ -248,7 +248,7 @@ def test_a_picture_that_is_expected_is_the_one_the_first_points_come_into():
 def test_nothing_is_expected_where_a_race_is_shown():
     view = view_of(finished(5))
     before = view.picture.pane.object
-    view.expect([Recipe("lr", order=1)])
+    view.expect([Recipe("lr", order=1, alpha=0.3)])
     assert view.picture.pane.object is before
     assert len(drawn(view)) == 5
 

@@ -471,12 +471,12 @@ def test_a_view_is_saved_as_a_page_or_a_picture(tmp_path):
 
 
 def small_film():
-    recipe = alrviz.Recipe("dlr", bandwidth="loo", max_iter=3)
+    recipe = alrviz.Recipe("dlr", bandwidth="loo", max_iter=3, alpha=10.0)
     return alrviz.race(alrviz.load_demo("two-moons", rows=60), [recipe])
 
 
 def small_path():
-    recipe = alrviz.Recipe("alr", order=1, center="anje", max_iter=3)
+    recipe = alrviz.Recipe("alr", order=1, center="anje", max_iter=3, alpha=1.0)
     return alrviz.alpha_path(alrviz.load_demo("led", 100), [recipe], n_jobs=1)
 
 

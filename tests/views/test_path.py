@@ -17,7 +17,7 @@ from alrviz.views.studies import path_follower
 from alrviz.views.studies.path import AlphaSlider, nearest
 from tests.views.studied import slowed, until
 
-RECIPES = [Recipe("alr", order=1, center="anje"), Recipe("lr", order=1)]
+RECIPES = [Recipe("alr", order=1, center="anje", alpha=1.0), Recipe("lr", order=1, alpha=0.3)]
 ALPHAS = (1000.0, 10.0, 0.1)
 
 

@@ -35,7 +35,7 @@ def test_a_race_is_followed_step_by_step_and_ends_in_a_sentence():
     pump(view, 60)
     assert len(drawn(view)) == 40
     assert not view.player.playing
-    assert " is within " in view.sentence.object
+    assert "within 0.1 %" in view.sentence.object
     assert "<td>" in view.side.object
     np.testing.assert_allclose(drawn(view)[-1], race.runs[0].trace[-1].nll / 10)
 
@@ -343,7 +343,7 @@ def test_recorded_race_is_shown_whole_at_once_and_round_trips():
     assert len(drawn(view)) == 30
     assert "recorded" in view.status.object
     assert [part.text for part in view.picture.pane.object.select({"type": Label})] == ["recorded earlier"]
-    assert " is within " in view.sentence.object
+    assert "within 0.1 %" in view.sentence.object
     pd.testing.assert_frame_equal(back.frame(), race.frame(), check_dtype=False, check_like=True, rtol=1e-8)
     assert back.recipes == race.recipes
 
@@ -383,7 +383,7 @@ def test_what_is_no_race_is_refused_with_what_is_expected():
     with pytest.raises(AlrvizError, match=r"DataFrame cannot be shown as a race; expected what alrviz\.race"):
         RaceView(pd.DataFrame(), wake=lambda: None)
     with pytest.raises(AlrvizError, match="call its fit first"):
-        RaceView(alrviz.LRClassifier(), wake=lambda: None)
+        RaceView(alrviz.LRClassifier(alpha=0.3), wake=lambda: None)
 
 
 def test_a_fitted_model_shows_its_own_fit():

@@ -91,7 +91,7 @@ def test_without_a_step_there_is_nothing_to_play(tmp_path):
 @pytest.fixture(scope="module")
 def fitted():
     dataset = alrviz.load_demo("three-classes", rows=90)
-    race = alrviz.race(dataset, [Recipe("dlr", bandwidth="loo", max_iter=6)])
+    race = alrviz.race(dataset, [Recipe("dlr", bandwidth="loo", max_iter=6, alpha=10.0)])
     race.start()
     race.join()
     return race
@@ -133,7 +133,7 @@ def test_its_map_is_that_of_every_steps_model(fitted):
 def test_a_table_of_one_column_has_no_map():
     dataset = alrviz.load_demo("two-moons", rows=60)
     one = alrviz.read_table(dataset.X[["x1"]].assign(y=dataset.y), "y")
-    race = alrviz.race(one, [Recipe("dlr", max_iter=3)])
+    race = alrviz.race(one, [Recipe("dlr", max_iter=3, alpha=10.0)])
     race.start()
     race.join()
     assert data_of(replay(race))["ground"] is None
@@ -141,7 +141,10 @@ def test_a_table_of_one_column_has_no_map():
 
 def test_a_path_goes_from_the_strongest_pull_to_the_weakest():
     study = alrviz.alpha_path(
-        alrviz.load_demo("led", rows=300), [Recipe("alr", order=1, center="anje")], alphas=[0.01, 10.0, 1.0], n_jobs=1
+        alrviz.load_demo("led", rows=300),
+        [Recipe("alr", order=1, center="anje", alpha=1.0)],
+        alphas=[0.01, 10.0, 1.0],
+        n_jobs=1,
     )
     with pytest.raises(AlrvizError, match="no path is there yet"):
         replay(study)
@@ -169,7 +172,10 @@ def test_the_views_save_it(fitted):
 def test_it_plays_from_a_file(new_page, tmp_path, fitted):
     rows = pd.DataFrame({"</script><img src=x onerror=alert(1)>": list("ab") * 20, "y": ["<b>", "z", "z"] * 13 + ["z"]})
     dataset = alrviz.read_table(rows, "y", name="</script><script>alert(1)</script>")
-    race = alrviz.race(dataset, [Recipe("lr", order=1, max_iter=40, tol=0), Recipe("alr", order=1, max_iter=40, tol=0)])
+    race = alrviz.race(
+        dataset,
+        [Recipe("lr", order=1, max_iter=40, tol=0, alpha=0.3), Recipe("alr", order=1, max_iter=40, tol=0, alpha=1.0)],
+    )
     race.start()
     race.join()
     alrviz.save_replay(race, tmp_path / "race.html")

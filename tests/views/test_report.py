@@ -79,7 +79,7 @@ def without_drawing(monkeypatch):
 
 @pytest.fixture(scope="module")
 def facts(data):
-    return report_facts(data, alrviz.LRClassifier(order=2), holdout=0.3, seed=1)
+    return report_facts(data, alrviz.LRClassifier(order=2, alpha=0.3), holdout=0.3, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def shown(facts):
 def test_its_figures_are_those_of_rows_that_were_held_out(data, facts, shown):
     splits = split_holdout(data.y, 0.3, 1)
     train, test = splits.train, splits.test
-    model = alrviz.LRClassifier(order=2).fit(data.X.iloc[train], data.y[train])
+    model = alrviz.LRClassifier(order=2, alpha=0.3).fit(data.X.iloc[train], data.y[train])
     expected = alrviz.evaluate(model, data.X.iloc[test], data.y[test]).summary()
     assert facts.evaluation.summary().log_loss == expected.log_loss
     _, text = read(shown)
@@ -182,7 +182,7 @@ def test_what_matters_most_stands_first_in_its_tables(facts, shown):
 
 def test_what_every_value_says_can_be_read_and_added_up():
     data = alrviz.load_demo("tic-tac-toe")
-    made = report_facts(data, alrviz.LRClassifier(order=1), holdout=0.3, seed=1)
+    made = report_facts(data, alrviz.LRClassifier(order=1, alpha=0.3), holdout=0.3, seed=1)
     page = report_html(made)
     for name in data.X:
         assert page.count(f"aria-label='Effect of {name}'") + page.count(f'aria-label="Effect of {name}"') == 1
@@ -220,7 +220,7 @@ def test_columns_that_say_the_same_are_told_and_what_is_lost_without_both(facts,
     frame["side"] = np.where(np.isin(a, ["p", "q"]), "left", "right")
     frame["b"], frame["one"] = rng.choice(["x", "y"], 800), "same"
     frame["class"] = np.where((a == "p") | (rng.random(800) < 0.2), "yes", "no")
-    made = report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=1))
+    made = report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=1, alpha=0.3))
     text = read(report_html(made))[1]
     losses = made.effects.mute("a", "code", "side").log_loss
     assert "a and code say the same, so they are ranked and drawn as one" in text
@@ -246,7 +246,7 @@ def test_a_pair_of_columns_that_say_the_same_is_drawn_as_their_sum():
     frame = pd.DataFrame(rng.choice(["p", "q"], (1500, 2)), columns=["a", "c"])
     frame["a2"], frame["c2"] = frame.a.str.upper(), frame.c.str.upper()
     frame["class"] = np.where((frame.a == frame.c) ^ (rng.random(1500) < 0.1), "yes", "no")
-    made = report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=2))
+    made = report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=2, alpha=0.3))
     effects = made.effects
     drawn = re.search(r'<svg[^>]*aria-label="Effect of \(a[^"]*\) &amp; \(c[^"]*\)".*?</svg>', report_html(made))[0]
     tuples = next(own for own in made.ranking[made.ranking.order == 2].tuples if len(own) == 4)
@@ -293,7 +293,7 @@ def test_groups_are_compared_by_every_column_of_few_values_and_by_the_most_impor
     toward = np.where(hard, 0.3, np.where(frame.few0 == "a", 0.95, 0.02)) * (1 - 0.5 * (frame.few1 == "c"))
     frame["class"] = np.where(rng.random(n) < toward, "yes", "no")
     data = alrviz.read_table(frame, target="class").with_kinds(id="categorical")
-    made = report_facts(data, alrviz.LRClassifier(order=2))
+    made = report_facts(data, alrviz.LRClassifier(order=2, alpha=0.3))
     assert set(made.groups) == {"few0", "few1", "side", "x", "grade", "letter"}, "of ids no group has rows"
     found = made.evaluation
     spread = [float((t.rows * (t.error - found.error) ** 2).sum()) for t in made.groups.values()]
@@ -343,12 +343,12 @@ def test_gradient_boosting_stands_beside_the_model_on_the_same_rows(facts, data,
     assert lines[0][2] == percent(beside.error)
     assert lines[1][1:] == (f"{number(of.log_loss)} &plusmn; {number(of.log_loss_error)}", number(beside.log_loss))
     assert lines[5][1] == f"{of.auc:.3f} ({of.auc_low:.3f} to {of.auc_high:.3f})"
-    run = alrviz.Run(data, alrviz.Recipe("lr", order=1, holdout=0.3, seed=1, max_iter=3))
+    run = alrviz.Run(data, alrviz.Recipe("lr", order=1, holdout=0.3, seed=1, max_iter=3, alpha=0.3))
     run.start()
     run.join()
     assert report_of_run(run).reference.summary().log_loss == beside.log_loss
     monkeypatch.setattr(report_module, "MAX_REFERENCE_WORK", 10)
-    none = report_facts(data, alrviz.LRClassifier())
+    none = report_facts(data, alrviz.LRClassifier(alpha=0.3))
     assert none.reference is None
     text = read(report_html(none))[1]
     assert "No gradient boosting stands beside it: 718 rows of 2 classes would take minutes to fit." in text
@@ -368,7 +368,9 @@ def test_a_model_without_errors_is_said_to_fail_nowhere():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.choice(["p", "q"], 600), "year": rng.choice([1952.0, 1957.0, 2007.0], 600)})
     frame["class"] = np.where(frame.a == "p", "x", "y")
-    text = read(report_html(report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=1))))[1]
+    text = read(
+        report_html(report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=1, alpha=0.3)))
+    )[1]
     assert "It gains least" not in text
     assert "most where" not in text
     assert "It got none wrong; of these it was least sure" in text
@@ -398,7 +400,9 @@ def test_a_line_of_many_points_says_in_words_what_it_comes_to():
     x[rng.random(len(x)) < 0.02] = np.nan
     toward = np.where(np.isnan(x), 0.5, x / 45 + 0.05)
     frame = pd.DataFrame({"x": x, "class": np.where(rng.random(len(x)) < toward, "a", "b")})
-    made = report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=1, discretize=None))
+    made = report_facts(
+        alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=1, discretize=None, alpha=0.3)
+    )
     page = report_html(made)
     text = read(page)[1]
     points = column_points(made, 0, ["x"], "a").set_index("levels")
@@ -411,7 +415,7 @@ def test_a_line_of_many_points_says_in_words_what_it_comes_to():
     few = int((points.rows < 50).sum())
     assert f"{few} of {len(points)} values have fewer than 50 rows (pale): less certain" in text
     assert f"All {len(points)} points" in text
-    assert "The higher" not in report_html(report_facts(alrviz.load_demo("monks-1"), alrviz.LRClassifier()))
+    assert "The higher" not in report_html(report_facts(alrviz.load_demo("monks-1"), alrviz.LRClassifier(alpha=0.3)))
 
 
 def test_values_that_jump_up_and_down_are_not_called_an_effect():
@@ -456,7 +460,7 @@ def test_an_interval_that_holds_one_number_is_called_by_it():
     rng = np.random.default_rng(0)
     x = np.where(rng.random(900) < 0.6, 0, rng.integers(500, 900, 900))
     frame = pd.DataFrame({"x": x, "class": np.where((x > 0) ^ (rng.random(900) < 0.1), "a", "b")})
-    made = report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=1))
+    made = report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=1, alpha=0.3))
     labels = made.effects.labels(0)
     assert labels[0].startswith("<= ")
     points = column_points(made, 0, ["x"], "a")
@@ -473,14 +477,14 @@ def test_rows_of_the_table_can_be_left_out(facts, shown):
 
 @pytest.mark.usefixtures("without_drawing")
 def test_a_run_is_reported_as_it_was_fitted(data):
-    run = alrviz.Run(data, alrviz.Recipe("alr", order=2, max_iter=10))
+    run = alrviz.Run(data, alrviz.Recipe("alr", order=2, max_iter=10, alpha=1.0))
     run.start()
     run.join()
     made = report_of_run(run)
     assert made.evaluation.summary().log_loss == alrviz.evaluate(run).summary().log_loss
     _, text = read(report_html(made))
     assert "test rows, which it had never seen" in text
-    unheld = alrviz.Run(data, alrviz.Recipe("alr", order=1, max_iter=5, holdout=0.0))
+    unheld = alrviz.Run(data, alrviz.Recipe("alr", order=1, max_iter=5, holdout=0.0, alpha=1.0))
     unheld.start()
     unheld.join()
     assert "There are no test rows" in report_html(report_of_run(unheld))
@@ -529,7 +533,7 @@ def test_many_classes_numbers_and_names_that_are_hostile():
     frame = pd.DataFrame({evil: rng.choice(["a", evil, "c"], n), "x": rng.normal(size=n).round(3)})
     frame["class"] = np.where(frame.x > 0.5, evil, rng.choice(["p", "q", "r"], n))
     data = alrviz.read_table(frame.assign(w=rng.integers(1, 4, n)), target="class", w="weight")
-    made = report_facts(data, alrviz.LRClassifier(order=2, discretize="quantile"))
+    made = report_facts(data, alrviz.LRClassifier(order=2, discretize="quantile", alpha=0.3))
     page = report_html(made)
     reader, text = read(page)
     assert "script" not in reader.tags
@@ -554,7 +558,7 @@ def test_what_chance_gives_is_not_said_to_be_found():
     assert "Effect of a &amp; b" not in page
     assert "It never predicts rare (" in text, "a class that is always less probable"
     assert "Test rows are drawn at random, of all dates of 'day'" in text
-    made = report_facts(data.split_by(time="day"), alrviz.LRClassifier(order=1))
+    made = report_facts(data.split_by(time="day"), alrviz.LRClassifier(order=1, alpha=0.3))
     assert made.evaluation.summary().ece > 0.03
     page = report_html(made)
     assert "There are too few rows to tell whether its probabilities can be trusted" in page, "100: chance gives that"
@@ -585,7 +589,7 @@ def test_what_few_rows_cannot_tell_is_not_called_trust(rows, wrong, words, unit)
 def test_a_column_that_tells_the_class_is_told_first():
     frame = alrviz.load_demo("monks-1").frame
     data = alrviz.read_table(frame.assign(told=frame["class"]), target="class")
-    page = report_html(report_facts(data, alrviz.LRClassifier(order=1)))
+    page = report_html(report_facts(data, alrviz.LRClassifier(order=1, alpha=0.3)))
     short = re.search("<section id='summary'>(.*?)</section>", page)[1]
     assert "<b>Beware</b>: &#x27;told&#x27; alone almost tells the class (100 % of the rows)" in short
 
@@ -597,7 +601,7 @@ def test_later_rows_may_have_a_class_of_their_own_and_a_hostile_column_to_be_spl
     frame["class"] = np.where(frame.a == "p", "x", "y")
     frame.loc[260:, "class"] = "late"
     dataset = alrviz.read_table(frame, target="class").split_by(time=evil)
-    made = report_facts(dataset, alrviz.LRClassifier(order=1), holdout=0.2)
+    made = report_facts(dataset, alrviz.LRClassifier(order=1, alpha=0.3), holdout=0.2)
     reader, text = read(report_html(made))
     assert "img" not in reader.tags
     assert "How columns act on" in text
@@ -632,7 +636,10 @@ def test_the_command_writes_it(tmp_path, capsys):
         (alrviz.HLRClassifier(order=2, alpha=(0, 0.5)), "logistic regression, regularised"),
         (alrviz.LRClassifier(objective="mse", alpha=0.5), "minimising the mse loss, regularised"),
         (alrviz.AnJEClassifier(order=1), "counting (nothing is fitted)"),
-        (alrviz.DLRClassifier(), "logistic regression on the log ratios of the classes' densities, regularised"),
+        (
+            alrviz.DLRClassifier(alpha=10.0),
+            "logistic regression on the log ratios of the classes' densities, regularised",
+        ),
     ],
 )
 def test_how_points_are_found_is_told_of_each_family(model, words):
@@ -651,8 +658,11 @@ def test_how_points_were_found_is_told_twice(shown):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (alrviz.LRClassifier(), "is a value of a column; numbers are cut into intervals"),
-        (alrviz.DLRClassifier(), "is a value of a column; numbers are not cut, each value is used unchanged."),
+        (alrviz.LRClassifier(alpha=0.3), "is a value of a column; numbers are cut into intervals"),
+        (
+            alrviz.DLRClassifier(alpha=10.0),
+            "is a value of a column; numbers are not cut, each value is used unchanged.",
+        ),
         (RandomForestClassifier(5), "is a value of a column."),
     ],
 )
@@ -665,7 +675,7 @@ def test_what_a_model_makes_of_numbers_is_told(model, words):
 def test_numbers_that_no_cut_divides_are_told_as_left_out():
     rng = np.random.default_rng(0)
     noise = alrviz.Dataset.from_arrays(rng.normal(size=(200, 2)), np.repeat(["p", "q"], 100))
-    _, text = read(report_html(report_facts(noise, alrviz.LRClassifier(order=1), holdout=0.3)))
+    _, text = read(report_html(report_facts(noise, alrviz.LRClassifier(order=1, alpha=0.3), holdout=0.3)))
     assert "no column of numbers could be cut into intervals that tell of the class: the model leaves them out" in text
 
 
@@ -676,7 +686,7 @@ def test_rows_held_out_of_a_table_read_in_batches_are_told_as_they_are_drawn(dat
     _, text = read(report_html(replace(facts, whole_rows=10_000)))
     assert "test rows, each drawn at random by itself" in text
     assert "class by class" not in text
-    run = alrviz.Run(data, alrviz.Recipe("lr", order=1, holdout=0.0, max_iter=3))
+    run = alrviz.Run(data, alrviz.Recipe("lr", order=1, holdout=0.0, max_iter=3, alpha=0.3))
     run.start()
     run.join()
     _, text = read(report_html(report_of_run(run)))

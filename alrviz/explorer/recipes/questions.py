@@ -37,8 +37,8 @@ def _for_streaming(recipe: Recipe) -> Recipe:
     adapted = recipe.replace(max_iter=min(recipe.params["max_iter"], MAX_PASSES))
     if adapted.cuts in SMOOTH_WAYS:  # smooth levels, like alphas by inner folds, need the rows in memory
         adapted = adapted.replace(discretize="mdl" if adapted.discretize == "mdl-smooth" else "quantile")
-    if adapted.params["alpha"] == "auto":
-        adapted = adapted.replace(alpha=adapted.definition.params["alpha"].default)
+    if adapted.params["alpha"] == "auto":  # trials take many passes
+        adapted = adapted.replace(alpha=adapted.definition.params["alpha"].link_default)
     try:
         adapted.definition.check_stream(adapted.params, _TYPICAL_COLUMNS)
     except RecipeError:
@@ -49,7 +49,7 @@ def _for_streaming(recipe: Recipe) -> Recipe:
 def streaming_note(recipes: Sequence[Recipe]) -> str:
     """Return a note on the settings that `for_streaming` changes, "" if it changes none.
 
-    >>> streaming_note([Recipe("lr"), Recipe("hlr", alpha="auto", discretize="smooth")]).partition(":")[0]
+    >>> streaming_note([Recipe("lr", alpha=1), Recipe("hlr", alpha="auto", discretize="smooth")]).partition(":")[0]
     'With all rows hlr has alpha 0.3 and 10 quantiles'
     """
     texts = []

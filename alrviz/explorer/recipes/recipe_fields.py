@@ -16,7 +16,7 @@ from alrviz.fitting.solvers.solver_support import IN_BATCHES
 
 # Families with cells whose fit has iterations. dlr, which has no cells, is fitted on the page Boundaries.
 RACING_FAMILIES = tuple(
-    name for name, family in FAMILIES.items() if family.counts_cells and "max_iter" in family.params
+    name for name, definition in FAMILIES.items() if definition.counts_cells and "max_iter" in definition.params
 )
 
 
@@ -68,11 +68,8 @@ def family_entries(families: Collection[str]) -> dict[str, str]:
     >>> family_entries(["alr", "anje", "rf"])
     {'alr (lr, preconditioned)': 'alr', 'AnJE (counts, no fit)': 'anje', 'random forest': 'rf'}
     """
-    definitions = [FAMILIES[name] for name in families]
-    return {
-        f"{family.words} ({family.menu_note})" if family.menu_note else family.words: family.name
-        for family in definitions
-    }
+    notes = {name: FAMILIES[name].menu_note for name in families}
+    return {FAMILIES[name].words + (f" ({note})" if note else ""): name for name, note in notes.items()}
 
 
 RACE_CHOICES = Choosable()
@@ -96,11 +93,25 @@ def alpha_entries(current: Any) -> dict[str, Any]:
 def with_family(recipe: Recipe, family: str, *names: str) -> Recipe:
     """Return a recipe of another family with the same seed and cuts, and the same values of these parameters.
 
-    Parameters that one of the families lacks are left out.
+    Parameters that one of the families lacks are left out; an alpha that is not kept is the family's fixed number.
     """
-    params = {name: recipe.params[name] for name in names if name in recipe.params and name in FAMILIES[family].params}
+    settings = FAMILIES[family].params
+    params = {name: recipe.params[name] for name in names if name in recipe.params and name in settings}
+    if "alpha" in settings:
+        params.setdefault("alpha", settings["alpha"].default_in_links)
     cuts = {"discretize": recipe.discretize, "n_bins": recipe.n_bins}
     return apply_cuts(Recipe(family, seed=recipe.seed, **params), cuts)
+
+
+def change_family(recipe: Recipe, family: str) -> Recipe:
+    """Return the recipe with another family; an alpha that is not kept is the family's fixed number.
+
+    A model of a race must not choose its alpha only because its family was changed.
+    """
+    result = recipe.replace(family=family)
+    if "alpha" in result.params and result.params["alpha"] != recipe.params.get("alpha"):
+        return result.replace(alpha=result.definition.params["alpha"].default_in_links)
+    return result
 
 
 def setting_names(families: Collection[str]) -> list[str]:
@@ -121,10 +132,8 @@ def setting_names(families: Collection[str]) -> list[str]:
 
 def param_of(name: str) -> Param:
     """Return the schema of a setting from the first family that has it; other families may have other choices."""
-    schemas = (
-        params[name] for params in (ENCODING, *(family.params for family in FAMILIES.values())) if name in params
-    )
-    return next(schemas)
+    schemas = (ENCODING, *(definition.params for definition in FAMILIES.values()))
+    return next(params[name] for params in schemas if name in params)
 
 
 def valid_choices(recipe: Recipe, name: str) -> list[Any]:

@@ -1,13 +1,13 @@
 """Recipes in a link: short, typed, whitelisted text.
 
-`alr_o3_a0.01_sanje` is a recipe: the family, then the key and the value of each setting that is not a default; `~`
-separates recipes. No character needs escaping in a URL. Reading never fails: unknown parts are ignored, and numbers
-are clipped to their range. The seed is not part of the text.
+`alr_o3_a0.01_sanje` is a recipe: the family, then the key and the value of each setting that is not its default in
+links (`Param.link_default`); `~` separates recipes. No character needs escaping in a URL. Reading never fails: unknown
+parts are ignored, and numbers are clipped to their range. The seed is not part of the text.
 """
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from alrviz.errors import RecipeError
@@ -34,10 +34,11 @@ def read_recipes(
 def _recipe_text(recipe: Recipe) -> str:
     """Return family and changed parameters as text: "alr_o3_a0.01"."""
     parts = [recipe.family]
-    changes = recipe.changed_settings
     for name, param in recipe.settings.items():
-        if param.key and name in changes and not isinstance(changes[name], dict):  # a link has no room for dicts
-            parts.append(param.key + _value_text(changes[name]))
+        value = recipe.value(name)
+        # a link has no room for dicts
+        if param.key and value != param.default_in_links and not isinstance(value, Mapping):
+            parts.append(param.key + _value_text(value))
     return "_".join(parts)
 
 
@@ -60,7 +61,7 @@ def _read_recipe(text: str, seed: int, keywords: bool) -> Recipe | None:
     param_by_key = {
         param.key: (name, param) for name, param in {**FAMILIES[family].params, **ENCODING}.items() if param.key
     }
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = {name: param.default_in_links for name, param in param_by_key.values()}
     for field in fields:
         if field[:1] in param_by_key:
             name, param = param_by_key[field[:1]]
@@ -73,16 +74,19 @@ def _read_recipe(text: str, seed: int, keywords: bool) -> Recipe | None:
 
 
 def _read_value(param: Param, text: str) -> Any:
-    """Return a parameter's value, numbers clamped to its bounds; its default for an invalid text."""
+    """Return a parameter's value, numbers clamped to its bounds; for an invalid text what a link without it means.
+
+    A text without a number and choices without the text are invalid.
+    """
     if param.choices:
         choice_by_text = {_value_text(choice): choice for choice in param.choices}
-        return choice_by_text.get(text, param.default)
+        return choice_by_text.get(text, param.default_in_links)
     try:
         numbers = [float(part) for part in re.split("(?<=[0-9f])-", text)]
     except ValueError:
-        return param.default
+        return param.default_in_links
     if any(map(math.isnan, numbers)) or (len(numbers) > 1 and not param.per_order):
-        return param.default
+        return param.default_in_links
     if len(numbers) > 1:
         return tuple(number if number == math.inf else param.clamp(number) for number in numbers)
     return param.clamp(numbers[0])

@@ -27,7 +27,7 @@ def estimate_orders(
 
     cuts: discretize and n_bins, if they are not a recipe's defaults.
     """
-    recipes = [Recipe("alr", order=order, seed=seed, **cuts) for order in ORDERS]
+    recipes = [Recipe("alr", order=order, alpha=1.0, seed=seed, **cuts) for order in ORDERS]
     prepared = prepare(dataset, recipes[0], stop=stop)
     columns = prepared.encoded.n_columns
     for order, recipe in zip(ORDERS, recipes, strict=True):

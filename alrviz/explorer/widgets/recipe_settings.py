@@ -14,6 +14,7 @@ from alrviz.errors import AlrvizError, RecipeError
 from alrviz.explorer.recipes.recipe_fields import (
     RACE_CHOICES,
     Choosable,
+    change_family,
     family_entries,
     param_of,
     setting_names,
@@ -206,7 +207,11 @@ class RecipeSettings:
                 self._recipe.replace(**{name: value})  # raises if the value is invalid
                 self._on_share({name: value})
             else:
-                self._change_recipe(lambda recipe: recipe.replace(**{name: value}))
+                self._change_recipe(
+                    lambda recipe: (
+                        change_family(recipe, str(value)) if name == "family" else recipe.replace(**{name: value})
+                    )
+                )
                 return
             self._problem.object = ""
         except RecipeError as error:

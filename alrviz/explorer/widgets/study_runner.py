@@ -15,6 +15,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State
+from alrviz.explorer.widgets.study_estimate import PlannedStudy
 from alrviz.stop import StopToken
 from alrviz.studies.core.study import Study
 from alrviz.studies.statistics.verdict import Verdict
@@ -64,7 +65,7 @@ class StudyRunner:
         keep: whether the study continues when the page is closed.
     """
 
-    view: Any  # a `StudyView`
+    view: StudyView
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class StudyRunner:
     ):
         self._session, self._tasks, self._on_change, self._on_progress = session, tasks, on_change, on_progress
         self._autorun_seconds = autorun_seconds
-        self.costs: Any = None
+        self.costs: PlannedStudy | None = None
         self._settings: Hashable = None  # of the study in `costs`, or being estimated; None if there is none
         self._activity = ""
         self._awaits_table = False  # whether the view shows READING
@@ -124,7 +125,7 @@ class StudyRunner:
         if sentence:
             self.view.tell(sentence)
 
-    def estimate(self, settings: Hashable, work: Callable[[StopToken, Callable[[str], None]], Any]) -> None:
+    def estimate(self, settings: Hashable, work: Callable[[StopToken, Callable[[str], None]], PlannedStudy]) -> None:
         """Estimate the study of these settings on a thread, unless that is done or running."""
         view = self.view
         table_was_awaited, self._awaits_table = self._awaits_table, False
@@ -160,7 +161,7 @@ class StudyRunner:
             self.view.tell_none()
         self._tasks.show_error("study", error)
 
-    def show(self, costs: Any) -> None:
+    def show(self, costs: PlannedStudy) -> None:
         """Show the study of the current settings: the one of this process or its stored tasks.
 
         A study of other settings that is under way stays in the picture.
@@ -195,12 +196,12 @@ class StudyRunner:
 
     def _press_waiting(self, seconds: float) -> None:
         """Repeat a waiting press of Run, or run a study that is cheap enough; seconds: its cost."""
-        view = self.view
+        view, study, limit = self.view, self.view.study, self._autorun_seconds
         if self._session.runs.asking:  # Run is free when the question is answered
             view.cancel_press()
         elif view.is_waiting:
             view.repeat_press()
-        elif self._autorun_seconds is not None and view.study.phase == "waiting" and seconds <= self._autorun_seconds:
+        elif limit is not None and seconds <= limit and study is not None and study.phase == "waiting":
             view.press_run()
 
     def show_again(self) -> None:
@@ -239,8 +240,8 @@ class StudyRunner:
         return has_work
 
 
-def _is_same_study(study: Any, other: Any) -> bool:
-    return bool(study.spec == other.spec and study.data_hash == other.data_hash)
+def _is_same_study(study: Study, other: Study | None) -> bool:
+    return other is not None and study.spec == other.spec and study.data_hash == other.data_hash
 
 
 class DraggedValue:

@@ -264,19 +264,18 @@ class WeightedFamily(CellFamily):
         if params["alpha"] == AUTO and (params["objective"] == "hinge" or params["bounds"] is not None):
             setting_text = "objective='hinge'" if params["objective"] == "hinge" else f"bounds={params['bounds']!r}"
             raise RecipeError(
-                f"alpha='auto' descends on validation log loss, which {setting_text} does not support; "
-                "expected a number "
-                "for alpha, or objective='nll' without bounds"
+                f"alpha='auto' descends on validation log loss, which {setting_text} does not support; expected a "
+                "number for alpha, such as alpha=1, or objective='nll' without bounds"
             )
         if params["alpha"] == AUTO and params["scale"] == "diagonal" and params["penalty"] == "phi":
             raise RecipeError(
                 "scale='diagonal' with penalty='phi' uses units that depend on alpha, which alpha='auto' does not know "
-                "yet; expected a number for alpha, scale='none', or penalty='w'"
+                "yet; expected a number for alpha, such as alpha=1, scale='none', or penalty='w'"
             )
         if params["alpha"] == AUTO and params["solver"] in STOCHASTIC:
             raise RecipeError(
                 f"alpha='auto' compares minima of F, which solver={params['solver']!r} does not reach; expected "
-                "solver='auto', or a number for alpha"
+                "solver='auto', or a number for alpha, such as alpha=1"
             )
         if params["solver"] != "auto":
             check_solver(params["solver"], params["objective"], params["bounds"] is not None, batches=True)
@@ -346,7 +345,7 @@ class LR(WeightedFamily):
     menu_note = "order n alone"
     learns_rows = "ones"
     rival = "alr"
-    # docs/defaults.md measures these defaults of the penalty, here and in ALR.
+    # docs/defaults.md measures the defaults of the penalty, here and in ALR, and the fixed alphas.
     params: ClassVar[Mapping[str, Param]] = {
         **LINEAR,
         "scale": LINEAR["scale"].among("none", "diagonal", "diagonal-adaptive"),
@@ -356,7 +355,7 @@ class LR(WeightedFamily):
     _label_by_scale: ClassVar[Mapping[str, str]] = {"diagonal": "diagonal", "diagonal-adaptive": "adaptive"}
     colours: ClassVar[Mapping[str, str]] = {"lr": "#D55E00", "diagonal": "#E69F00", "adaptive": "#CC79A7"}
     aliases: ClassVar[Mapping[str, str]] = {
-        "diagonal": 'Recipe("lr", scale="diagonal")',
+        "diagonal": 'Recipe("lr", scale="diagonal", alpha=1)',
         "adaptive": 'Recipe("lr", scale="diagonal-adaptive")',
     }
 
@@ -385,7 +384,7 @@ class ALR(WeightedFamily):
     params: ClassVar[Mapping[str, Param]] = {
         **LINEAR,
         "scale": LINEAR["scale"].among("theta", "theta-gamma"),
-        "alpha": replace(LINEAR["alpha"], default=1.0),
+        "alpha": replace(LINEAR["alpha"], link_default=1.0),
         "penalty": replace(LINEAR["penalty"], default="w"),
     }
     _label_by_scale: ClassVar[Mapping[str, str]] = {"theta-gamma": "alrj"}

@@ -87,7 +87,9 @@ class DLR(Family):
             "weights.",
         ),
         "alpha": replace(
-            ALPHA, default=10.0, keywords={}, help="Weight of the penalty alpha ||w - center||^2; 0 for none."
+            ALPHA, default=1.0, link_default=10.0, keywords={},
+            help="Weight of the penalty alpha ||w - center||^2; 0 for none. Silverman's bandwidths need about 1, "
+            '"loo" about 10.',
         ),
         "center": CENTER.among(0, 1),
         "start": START.among("zero", "one"),

@@ -185,7 +185,8 @@ class KDB(Networks):
             help="How many other columns a column depends on at most. 0 is naive Bayes.",
         ),
         "selective": Param(
-            False, {False: "all of them", True: "the best of them (selective)"}, label="Columns", key="S",
+            True, {False: "all of them", True: "the best of them (selective)"}, link_default=False, label="Columns",
+            key="S",
             help="Whether columns and the number of parents are chosen by leave-one-out RMSE of the training rows.",
         ),
         "smoothing": SMOOTHED,

@@ -23,6 +23,8 @@ class Param:
 
     Attributes:
         default: the value of a recipe that does not name it.
+        link_default: what a link that does not name it means, where that is not the default: links keep their meaning
+            when a default changes. Of alpha it is the fixed number of races, which must not choose one each.
         choices: each value, and its text in a menu.
         low, high: bounds of a number; `open_low`: whether `low` itself is excluded.
         integer: whether the number is a whole one.
@@ -40,6 +42,7 @@ class Param:
     """
 
     default: Any
+    link_default: Any = field(default=None, kw_only=True)
     choices: Mapping[Any, str] = field(default_factory=dict)
     low: float = -math.inf
     high: float = math.inf
@@ -56,6 +59,11 @@ class Param:
     step: float = 1
     highest: float = math.inf
     has_effect: Callable[["FitSettings"], bool] = lambda recipe: True
+
+    @property
+    def default_in_links(self) -> Any:
+        """What a link that does not name the setting means."""
+        return self.default if self.link_default is None else self.link_default
 
     def among(self, *values: Any) -> "Param":
         """Return the setting with only these choices, the first by default."""

@@ -75,7 +75,7 @@ class SelectiveALR(ALR):
     menu_note = "selected, order n"
     rival = "alr"
     params: ClassVar[Mapping[str, Param]] = {
-        **_SELECTION, **ALR.params, "alpha": replace(ALR.params["alpha"], keywords={"cv": "by inner folds"}),
+        **_SELECTION, **ALR.params
     }  # fmt: skip
     paper: ClassVar[Mapping[str, Any]] = _PAPER
     colours: ClassVar[Mapping[str, str]] = {"salr": "#994477"}

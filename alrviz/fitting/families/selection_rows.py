@@ -81,7 +81,7 @@ class InMemory(SelectionRows):
         tables = data.tables(tuples, request.params["smoothing"], request.stop)
         max_bytes = free_memory() // 2 if request.max_memory is None else request.max_memory
         return LeaveOneTupleOut(
-            tables, validation, request.params, request.recipe.seed, data.n_jobs, request.stop, max_bytes
+            tables, validation, with_number(request.params), request.recipe.seed, data.n_jobs, request.stop, max_bytes
         ).losses(request.report)
 
 

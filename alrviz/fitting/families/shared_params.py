@@ -72,7 +72,7 @@ OBJECTIVE = Param(
     },
 )  # fmt: skip
 ALPHA = Param(
-    0.3, low=0.0, high=1e12, keywords={"cv": "by inner folds", "auto": "automatic"},
+    "auto", link_default=0.3, low=0.0, high=1e12, keywords={"cv": "by inner folds", "auto": "automatic"},
     label="alpha: strength of the penalty", term="alpha", key="a", step=0.01, highest=1e9,
     help="Strength of the penalty alpha ||. - center||^2; 0 for none: then often no finite optimum exists "
     "(separation).",

@@ -28,7 +28,7 @@ class Trace:
         closed: Whether later steps are refused.
 
     >>> import alrviz
-    >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("lr", order=1, max_iter=3))
+    >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("lr", order=1, alpha=0.3, max_iter=3))
     >>> run.start()
     >>> run.join()
     True

@@ -24,7 +24,7 @@ class Step:
         extra: Further numbers by name: scores on training and held-out rows, norms.
 
     >>> import alrviz
-    >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("alr", order=1, max_iter=3))
+    >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("alr", order=1, alpha=1, max_iter=3))
     >>> run.start()
     >>> run.join()
     True
@@ -59,7 +59,7 @@ class Outcome:
     sentence for the reader.
 
     >>> import alrviz
-    >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("lr", order=1, max_iter=3))
+    >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("lr", order=1, alpha=0.3, max_iter=3))
     >>> run.start()
     >>> run.join()
     True

@@ -71,8 +71,9 @@ def weights_csv(model: Any, provenance: Mapping[str, Any], recipes: Sequence[Rec
 def caption(provenance: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> str:
     """Return the origin of a picture in one line: the facts of its provenance that readers need, and its recipes.
 
-    >>> caption({"alrviz": "1.0", "data": "led", "data hash": "0123456789abcdef", "rows": 3000}, [Recipe("lr")])
-    'alrviz 1.0 · data led · data hash 0123456789 · rows 3,000 · lr n=2 from zero, L2 penalty 0.3 on phi, TRON'
+    >>> origin = {"alrviz": "1.0", "data": "led", "data hash": "0123456789abcdef", "rows": 3000}
+    >>> caption(origin, [Recipe("lr", alpha=1)])
+    'alrviz 1.0 · data led · data hash 0123456789 · rows 3,000 · lr n=2 from zero, L2 penalty 1 on phi, TRON'
     """
     named_texts = [(name, _short_text(value, name)) for name, value in provenance.items()]
     return " · ".join([*(f"{name} {text}" for name, text in named_texts if text), *(recipe.name for recipe in recipes)])

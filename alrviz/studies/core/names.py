@@ -35,7 +35,7 @@ def short_names(recipes: Sequence[Recipe]) -> list[str]:
 
     AutoClassifier's recipe has that name.
 
-    >>> short_names([Recipe("lr"), Recipe("alr", start="zero"), Recipe("alr", start="anje")])
+    >>> short_names([Recipe("lr", alpha=1), *(Recipe("alr", alpha=1, start=start) for start in ("zero", "anje"))])
     ['lr', 'alr from 0', 'alr from AnJE']
     """
     names = []

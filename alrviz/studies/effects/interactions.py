@@ -75,7 +75,7 @@ def interactions(
 
     >>> import alrviz
     >>> data = alrviz.load_demo("xor")
-    >>> found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    >>> found = alrviz.interactions(alrviz.LRClassifier(order=2, alpha=0.3).fit(data.X, data.y), data)
     >>> found.importance()["share"].round(2).head(2).to_dict()
     {'bit_1 & bit_2': 0.98, 'bit_2': 0.02}
     """
@@ -145,7 +145,7 @@ class Interactions(NamedEffects):
 
     >>> import alrviz
     >>> data = alrviz.load_demo("xor")
-    >>> found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    >>> found = alrviz.interactions(alrviz.LRClassifier(order=2, alpha=0.3).fit(data.X, data.y), data)
     >>> found.mute("bit_1 & bit_2")["error"].round(2).to_dict()
     {'all': 0.11, 'muted': 0.5}
     """

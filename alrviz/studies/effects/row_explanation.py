@@ -39,7 +39,7 @@ class RowExplanation:
 
     >>> import alrviz
     >>> data = alrviz.load_demo("xor")
-    >>> found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    >>> found = alrviz.interactions(alrviz.LRClassifier(order=2, alpha=0.3).fit(data.X, data.y), data)
     >>> row = found.row(data.X.iloc[[0]])
     >>> row.frame["log_odds"].round(2).head(2).to_dict()
     {'bit_1 & bit_2': 1.96, 'bit_2': 0.28}

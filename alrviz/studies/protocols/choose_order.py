@@ -267,7 +267,7 @@ def _alpha_note(study: Study, order: int) -> str:
     shown_params = {name: params[name] for name in ("order", "alpha")}
     shown_params |= {name: value for name, value in params.items() if value != default[name]}
     call = f"alrviz.{type(model).__name__}({', '.join(f'{name}={value!r}' for name, value in shown_params.items())})"
-    return Sentence(f"{note}; {call} chooses it in the same way, the default is alpha={default['alpha']!r}", note)
+    return Sentence(f"{note}; {call} chooses it in the same way", note)
 
 
 def alpha_columns(folds: "pd.DataFrame") -> list[str]:

@@ -100,7 +100,7 @@ def choose_tuples(
 
     Args:
         dataset: the table.
-        recipe: the salr or hsalr model to vary, whatever its order and keep; None: Recipe("hsalr").
+        recipe: the salr or hsalr model to vary, whatever its order and keep; None: Recipe("hsalr", alpha=1.0).
         keeps: shares of the tuples of each level to keep.
         orders: orders to compare. Orders above the number of columns are skipped.
         repeats, folds: the cross-validation, the same for all models.
@@ -120,7 +120,7 @@ def choose_tuples(
     2
     """
     require_dataset(dataset)
-    recipe = Recipe("hsalr") if recipe is None else recipe
+    recipe = Recipe("hsalr", alpha=1.0) if recipe is None else recipe
     if "keep" not in recipe.params:
         raise RecipeError(f"{recipe.label} selects no tuples; expected a recipe of salr or hsalr")
     n_columns = dataset.X.shape[1]

@@ -97,7 +97,8 @@ class Race(Job[None]):
         stopped_by: who stopped it ("you"), for the verdict.
 
     >>> import alrviz
-    >>> racing = alrviz.race(alrviz.load_demo("led"), [alrviz.Recipe("lr", order=1), alrviz.Recipe("alr", order=1)])
+    >>> recipes = [alrviz.Recipe(family, order=1, alpha=1, penalty="phi") for family in ("lr", "alr")]
+    >>> racing = alrviz.race(alrviz.load_demo("led"), recipes)
     >>> racing.start()
     >>> racing.join()
     True
@@ -211,7 +212,7 @@ def race(
         TableError: if `dataset` is no data set.
 
     >>> import alrviz
-    >>> recipes = [alrviz.Recipe("lr", order=1), alrviz.Recipe("alr", order=1)]
+    >>> recipes = [alrviz.Recipe(family, order=1, alpha=1, penalty="phi") for family in ("lr", "alr")]
     >>> racing = alrviz.race(alrviz.load_demo("led"), recipes)
     >>> [run.recipe.family for run in racing.runs]
     ['lr', 'alr']

@@ -37,7 +37,8 @@ class DensityFilmView(NotebookViewer):
         RecipeError: if the race has another recipe, or several.
 
     >>> import alrviz
-    >>> race = alrviz.race(alrviz.load_demo("two-moons", rows=200), [alrviz.Recipe("dlr", bandwidth="loo")])
+    >>> recipe = alrviz.Recipe("dlr", bandwidth="loo", alpha=10)
+    >>> race = alrviz.race(alrviz.load_demo("two-moons", rows=200), [recipe])
     >>> film = alrviz.DensityFilmView(race)
     """
 

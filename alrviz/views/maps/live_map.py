@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from bokeh.events import DoubleTap, PanEnd, PanStart, PressUp, Tap
+from bokeh.events import DoubleTap, PanEnd, PanStart, PointEvent, PressUp, Tap
 from bokeh.models import BoxZoomTool, HoverTool, PanTool, PointDrawTool, ResetTool
 
 from alrviz.pictures.columns import class_colours
@@ -120,7 +120,7 @@ class LiveMap(LiveFigure):
         self._tooltips = [(tool, tool.renderers) for tool in tools if isinstance(tool, HoverTool)]
         self.let_draw(self._wanted_mode)
 
-    def _press(self, event: Any) -> None:
+    def _press(self, event: PointEvent) -> None:
         """Handle a click inside the frame."""
         surface, points = self._surface, self._points
         if self.plot is None or surface is None:
@@ -137,7 +137,7 @@ class LiveMap(LiveFigure):
             if distances[nearest_point] <= MAX_POINT_DISTANCE:
                 self._on_remove(surface.across.column.index[int(points.rows[nearest_point])])
 
-    def _pan_event(self, event: Any) -> None:
+    def _pan_event(self, event: PointEvent) -> None:
         """Treat a short pan as a click at its start."""
         if isinstance(event, PanStart):
             self._pan_start = event

@@ -56,7 +56,7 @@ def save_replay(race: Any, path: Any) -> None:
         AlrvizError: if there is no step or path yet, or `race` cannot be replayed (`TableError` for a data set).
 
     >>> import alrviz, tempfile, pathlib
-    >>> race = alrviz.race(alrviz.load_demo("led", rows=300), [alrviz.Recipe("lr", order=1, max_iter=5)])
+    >>> race = alrviz.race(alrviz.load_demo("led", rows=300), [alrviz.Recipe("lr", order=1, alpha=1, max_iter=5)])
     >>> race.start(), race.join()
     (None, True)
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -194,7 +194,7 @@ class RowView(NotebookViewer, RowSettings):
 
     >>> import alrviz
     >>> data = alrviz.load_demo("xor")
-    >>> found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    >>> found = alrviz.interactions(alrviz.LRClassifier(order=2, alpha=0.3).fit(data.X, data.y), data)
     >>> view = alrviz.RowView(found, row=3, changes={"bit_1": "1"})
     >>> round(view.explanation.log_odds, 2) == round(found.row(3, label="1", changes={"bit_1": "1"}).log_odds, 2)
     True

@@ -74,7 +74,9 @@ def test_validation_rows_leave_every_class_a_training_row(tmp_path, monkeypatch,
     numbers, last = splits.validation_rows(np.unique(frame["class"], return_inverse=True)[1], 0)
     assert sorted(frame["class"][last]) == ["rare", "single"]
     np.testing.assert_array_equal(frame["class"][numbers[:n]], np.array(coded.classes)[chosen])
-    apart = prepare(alrviz.read_table(path, "class"), alrviz.Recipe("alr", order=1, holdout=0.0)).validation(0)
+    apart = prepare(alrviz.read_table(path, "class"), alrviz.Recipe("alr", order=1, holdout=0.0, alpha=1.0)).validation(
+        0
+    )
     assert (np.bincount(apart.encoded.y, minlength=4) > 0).all()
 
 

@@ -26,7 +26,7 @@ from alrviz.views.studies.learning_curve import LearningCurveView
 
 MIN_HEIGHT = "440px"  # of the cards of both tabs
 ORDERS = (1, 2, 3)
-LEARNING = tuple(name for name, family in FAMILIES.items() if family.learns_rows)
+LEARNING = tuple(name for name, definition in FAMILIES.items() if definition.learns_rows)
 REPEATS, WINDOWS = (3, 5, 10, 20, 50), (100, 300, 1000, 3000, 10_000)
 _MAX_REPEATS, _MAX_WINDOW = 100, 1_000_000
 THETAS = {"rows so far (single-pass)": "single-pass", "all rows (two-pass): leaks": "two-pass"}

@@ -27,12 +27,35 @@ FOLD_NAMES = {f"{rounds} rounds of {folds}": slug for slug, (rounds, folds) in F
 SIZES = ("100", "50-100", "25-50-100", "10-30-100", "5-10-25-50-100")
 _MAX_SIZES = 6
 _SEPARATE_ALPHAS = "-"  # menus cannot show None
-_ALPHAS = {"default": _SEPARATE_ALPHAS, "by inner folds": "cv", "automatic": "auto"}
+_ALPHAS = {"fixed": _SEPARATE_ALPHAS, "by inner folds": "cv", "automatic": "auto"}
 _FOLDS_HELP = "Repeated cross-validation: the number of rounds, each with the rows in another order, and of folds"
 
 
+def _has_alpha(recipe: Recipe) -> bool:
+    """Whether a recipe has an alpha that each fold can choose."""
+    param = recipe.definition.params.get("alpha")
+    return param is not None and "cv" in param.keywords
+
+
+def with_alpha(recipes: tuple[Recipe, ...], alpha: Any) -> tuple[Recipe, ...]:
+    """Return the recipes with this alpha if they have one; None for each family's fixed number."""
+    changed_recipes = []
+    for recipe in recipes:
+        if _has_alpha(recipe):
+            param = recipe.definition.params["alpha"]
+            if (
+                alpha is None
+                or isinstance(alpha, float)
+                or alpha in param.keywords
+                or (param.per_order and alpha != "cv")
+            ):
+                recipe = recipe.replace(alpha=param.default_in_links if alpha is None else alpha)
+        changed_recipes.append(recipe)
+    return tuple(changed_recipes)
+
+
 def _orders(*families: str) -> tuple[Recipe, ...]:
-    return tuple(Recipe(family, order=order) for family in families for order in ORDERS)
+    return with_alpha(tuple(Recipe(family, order=order) for family in families for order in ORDERS), None)
 
 
 GRIDS: Mapping[str, RecipeGrid] = {
@@ -55,34 +78,11 @@ GRIDS: Mapping[str, RecipeGrid] = {
         "naive Bayes to forest",
         "Networks relax what naive Bayes assumes; lr n = 2 and a random forest assume less still.",
         (
-            Recipe("anje", order=1), Recipe("tan"), Recipe("kdb", k=2), Recipe("ande"), Recipe("lr", order=2),
-            Recipe("rf"),
+            Recipe("anje", order=1), Recipe("tan"), Recipe("kdb", k=2, selective=False), Recipe("ande"),
+            Recipe("lr", order=2, alpha=0.3), Recipe("rf"),
         ),
     ),
 }  # fmt: skip
-
-
-def _has_alpha(recipe: Recipe) -> bool:
-    """Whether a recipe has an alpha that each fold can choose."""
-    param = recipe.definition.params.get("alpha")
-    return param is not None and "cv" in param.keywords
-
-
-def with_alpha(recipes: tuple[Recipe, ...], alpha: Any) -> tuple[Recipe, ...]:
-    """Return the recipes with this alpha if they have one; None for each family's default."""
-    changed_recipes = []
-    for recipe in recipes:
-        if _has_alpha(recipe):
-            param = recipe.definition.params["alpha"]
-            if (
-                alpha is None
-                or isinstance(alpha, float)
-                or alpha in param.keywords
-                or (param.per_order and alpha != "cv")
-            ):
-                recipe = recipe.replace(alpha=param.default if alpha is None else alpha)
-        changed_recipes.append(recipe)
-    return tuple(changed_recipes)
 
 
 def _read_sizes(text: str) -> str:
@@ -150,9 +150,9 @@ print(study.summary().to_string())
 
     @property
     def shares_alpha(self) -> bool:
-        """Whether alpha can be set for all recipes: they share one, or have their families' defaults."""
-        has_defaults = self.recipes == with_alpha(self.recipes, None)
-        return any(map(_has_alpha, self.recipes)) and (self.alpha is not None or has_defaults)
+        """Whether alpha can be set for all recipes: they share one, or have their families' fixed numbers."""
+        has_fixed_numbers = self.recipes == with_alpha(self.recipes, None)
+        return any(map(_has_alpha, self.recipes)) and (self.alpha is not None or has_fixed_numbers)
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return rounds, folds and sizes."""
@@ -170,7 +170,7 @@ print(study.summary().to_string())
             if next_recipe not in self.recipes:
                 return next_recipe
         present_families = {recipe.family for recipe in self.recipes}
-        return Recipe(next(family for family in FAMILIES if family not in present_families))
+        return with_alpha((Recipe(next(family for family in FAMILIES if family not in present_families)),), None)[0]
 
 
 class GridTab(StudyPage):

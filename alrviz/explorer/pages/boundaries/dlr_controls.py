@@ -30,7 +30,7 @@ BANDWIDTHS = {words: way for way, words in FAMILIES["dlr"].params["bandwidth"].c
 
 def first_recipe(seed: int) -> Recipe:
     """Return the tab's first recipe: its bandwidths move during the fit, so that there is something to play."""
-    return Recipe("dlr", bandwidth="loo", seed=seed)
+    return Recipe("dlr", bandwidth="loo", alpha=10.0, seed=seed)
 
 
 class DlrControls:

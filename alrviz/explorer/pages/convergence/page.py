@@ -40,6 +40,7 @@ from alrviz.explorer.widgets.race_starter import RaceStarter
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
 from alrviz.explorer.widgets.run_history import reopen
 from alrviz.explorer.widgets.table_settings import MIXED_CUTS, cut_params, cuts_of
+from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.measures import AXES, MEASURES
 from alrviz.studies.race.race import Race
@@ -288,12 +289,12 @@ class ConvergencePage(Page):
         self._race_if_cheap()
 
     def _new_recipe(self) -> Recipe:
-        common_params = {
-            name: self.recipes[0].params[name] for name in ("order", "alpha") if name in self.recipes[0].params
-        }
+        first_params, lr_alpha = self.recipes[0].params, FAMILIES["lr"].params["alpha"].default_in_links
+        order, alpha = first_params.get("order"), first_params.get("alpha")
         return Recipe(
-            "lr", scale="diagonal", start="zero", max_iter=MAX_ITERATIONS, seed=self.session.seed, **common_params
-        )
+            "lr", scale="diagonal", start="zero", max_iter=MAX_ITERATIONS, seed=self.session.seed,
+            order=order if isinstance(order, int) else 2, alpha=alpha if isinstance(alpha, float) else lr_alpha,
+        )  # fmt: skip
 
     # ---- table, race ----------------------------------------------------------------------------------------------
 

@@ -60,7 +60,7 @@ class SelectionSpec(StudySpec):
     """Cross-validation of the share of tuples kept, for orders up to that of one recipe."""
 
     noun, icon, study_function, takes_one_recipe = "how many tuples", "filter_alt", staticmethod(choose_tuples), True
-    default_recipes = (Recipe("hsalr", order=2),)
+    default_recipes = (Recipe("hsalr", order=2, alpha=1.0),)
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": family_menu(SELECTIVE_FAMILIES, *Recipe("salr").params),
         "order": recipe_menu("order", 96, _orders, "Up to order"),
@@ -84,7 +84,7 @@ print(study.verdict())
         """Return the first selective recipe, set to select tuples; the share comes from the view."""
         defaults = cls.default_recipes[0].params
         for recipe in recipes:
-            if recipe.family in SELECTIVE_FAMILIES:
+            if "keep" in recipe.params:
                 order = defaults["order"] if recipe.params["order"] == "auto" else recipe.params["order"]
                 return (recipe.replace(keep=defaults["keep"], unit=defaults["unit"], order=order),)
         return ()
