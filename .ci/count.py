@@ -24,7 +24,7 @@ MAX_COMPLEXITY = 15  # ways through a function, by McCabe
 MAX_METHODS = 25
 SMALL_MODULE_LINES = 80
 REPEATED_STATEMENTS = 6  # in a row, equal but for names: a copy
-FAMILY_BRANCH = re.compile(r"\bfamily\s*(==|!=|in|not in)\s")
+FAMILY_BRANCH = re.compile(r"(?<!for )(?<!, )\bfamily\s*(==|!=|in|not in)\s")  # not `for family in`
 FAMILY_MODULES = re.compile(r"(benchmarks|reproduction|alrviz\.(bench|reproduce|fitting\.families))\b")
 # A name that consists of these words alone lacks its noun.
 NOUNLESS_WORDS = """
@@ -41,7 +41,7 @@ NOUNLESS = frozenset(NOUNLESS_WORDS.split())
 BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.IfExp, ast.comprehension, ast.match_case)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 NAMED_TUPLE = {"_replace", "_asdict", "_fields", "_make"}  # public in spite of the underscore
-OWNERS = {"self", "cls"}
+OWNERS = {"self", "cls", "super()"}
 
 
 class Lines(NamedTuple):
@@ -147,7 +147,7 @@ def count_private_reads(module: Module) -> int:
     """Count private names of other objects and modules: `estimator._recipe`, `from module import _name`."""
     names = []
     for node in module.nodes:
-        if isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id in OWNERS):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) not in OWNERS:
             names.append(node.attr)
         elif isinstance(node, ast.ImportFrom):
             names += [alias.name for alias in node.names]

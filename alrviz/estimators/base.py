@@ -129,7 +129,7 @@ class CellClassifier(RunClassifier):
                 f"order={order} needs at least {order} columns, and X has {a} feature(s); the highest order here is {a}"
             )
 
-    def _keep(self, run: Run) -> None:
+    def _store_model(self, run: Run) -> None:
         """Store the model of a finished run, its counts and its weights."""
         model, state, tables = run.model, run.state, run.tables
         if not isinstance(model, LinearModel) or state is None or tables is None:

@@ -6,7 +6,7 @@ columns are compared with those of `fit`, as everywhere in scikit-learn.
 
 import numbers
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,30 +47,35 @@ def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> A
         )
     if hasattr(X, "to_pandas"):  # polars, pyarrow
         X = X.to_pandas()
-    spec = None if reset or is_read else getattr(estimator, "spec_", None)
-    if (
-        spec is not None
-        and isinstance(X, pd.DataFrame)
-        and len(X)
-        and not _matches_reading(X, spec, estimator.encoder_)
-    ):
-        new_rows = read_new_rows(X, spec)
-        for note in new_rows.notes:
-            warnings.warn(note, ReadingWarning, stacklevel=4)
-        X = new_rows.X.set_axis(X.index)
     if isinstance(X, pd.DataFrame):
-        if 0 in X.shape:
-            raise TableError(f"expected a table with rows and columns, got {X.shape[0]} rows and {X.shape[1]} columns")
-        if not X.columns.is_unique:
-            duplicate = X.columns[X.columns.duplicated()][0]
-            raise TableError(f"two columns are called {duplicate!r}; expected different names")
-        names = None if reset else getattr(estimator, "feature_names_in_", None)
-        if names is not None and X.columns.tolist() == names.tolist():
-            return X  # scikit-learn's checks would pass, and take 0.1 ms per row
-        return validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return _check_frame(estimator, X if reset or is_read else _read_like_training(estimator, X), reset)
     if isinstance(X, list | tuple):  # a plain matrix with one text would turn all its numbers into text
         X = np.array(X, dtype=object)
     return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
+
+
+def _read_like_training(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
+    """Return new rows read as the model's table was, if the model knows how; warn of what cannot be read."""
+    spec = getattr(estimator, "spec_", None)
+    if spec is None or not len(X) or _matches_reading(X, spec, estimator.encoder_):
+        return X
+    new_rows = read_new_rows(X, spec)
+    for note in new_rows.notes:
+        warnings.warn(note, ReadingWarning, stacklevel=5)
+    return new_rows.X.set_axis(X.index)
+
+
+def _check_frame(estimator: Any, X: pd.DataFrame, reset: bool) -> Any:
+    """Return a frame after comparing it with that of `fit`, or (`reset`) remembering its names and width."""
+    if 0 in X.shape:
+        raise TableError(f"expected a table with rows and columns, got {X.shape[0]} rows and {X.shape[1]} columns")
+    if not X.columns.is_unique:
+        duplicate = X.columns[X.columns.duplicated()][0]
+        raise TableError(f"two columns are called {duplicate!r}; expected different names")
+    names = None if reset else getattr(estimator, "feature_names_in_", None)
+    if names is not None and X.columns.tolist() == names.tolist():
+        return X  # scikit-learn's checks would pass, and take 0.1 ms per row
+    return validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
 def _matches_reading(X: pd.DataFrame, spec: ParseSpec, encoder: Encoder) -> bool:
@@ -160,46 +165,52 @@ def table_doubts(estimator: Any, X: Any, encoder: Encoder, weights: Floats) -> l
     Numbers stored as text; texts that differ in most rows; weights that count as almost no rows; `n_bins` of the
     estimator without effect. Columns that the user made categorical are intended.
     """
-    n_rows, doubts = len(weights), list[str]()
+    n_rows = len(weights)
     is_category = isinstance(X, pd.DataFrame) and np.array(
         [isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes]
     )
     is_explicit = np.broadcast_to(is_category, len(encoder.columns_)) | (estimator.categorical_features != "from_dtype")
-    text_columns = [
-        column
+    levels_by_name = {
+        column.name: column.values
         for column, explicit in zip(encoder.columns_, is_explicit.tolist(), strict=True)
         if not explicit and column.values and all(isinstance(value, str) for value in column.values)
-    ]
-    number_names = [column.name for column in text_columns if _are_numbers(column.values or ())]
-    if number_names:
-        doubts.append(
-            f"{listed(number_names)} {'holds' if len(number_names) == 1 else 'hold'} numbers as text, so "
-            f"that each number is a "
-            "separate level; expected numbers, which are cut into intervals: astype(float), or read_table"
-        )
-    id_columns = [
-        c
-        for c in text_columns
-        if n_rows >= MIN_ID_CHECK_ROWS and len(c.values or ()) > n_rows / 2 and c.name not in number_names
-    ]
-    if id_columns:
-        levels_text = ", ".join(f"{column.name!r} ({len(column.values or ()):,})" for column in id_columns[:5])
-        doubts.append(
-            f"texts that differ in most of the {n_rows:,} rows say nothing about other rows: {levels_text}; "
-            "expected columns "
-            "with repeated values: leave ids out"
-        )
+    }
+    doubts = _text_doubts(levels_by_name, n_rows)
     if (weight_sum := float(weights.sum())) < MIN_MEAN_WEIGHT * n_rows:
         doubts.append(
-            f"sample_weight sums to {weight_sum:.3g} over {n_rows:,} rows, and counts as so many rows: the model "
-            f"stays near "
-            "the class shares; expected weights with a mean near 1 (weights / weights.mean())"
+            f"sample_weight sums to {weight_sum:.3g} over {n_rows:,} rows, and counts as so many rows: the model stays "
+            "near the class shares; expected weights with a mean near 1 (weights / weights.mean())"
         )
     cuts = getattr(estimator, "discretize", "quantile")
     bins = getattr(estimator, "n_bins", None)
     if bins not in (None, ENCODING["n_bins"].default) and cuts not in ("quantile", "uniform"):
         doubts.append(
             f'n_bins={bins} has no effect with discretize={cuts!r}; expected discretize="quantile" or "uniform"'
+        )
+    return doubts
+
+
+def _text_doubts(levels_by_name: Mapping[str, Sequence[Any]], n_rows: int) -> list[str]:
+    """Return sentences about columns of text, given their levels: numbers as text, and texts that hardly repeat."""
+    doubts = []
+    number_names = [name for name, levels in levels_by_name.items() if _are_numbers(levels)]
+    if number_names:
+        doubts.append(
+            f"{listed(number_names)} {'holds' if len(number_names) == 1 else 'hold'} numbers as text, so that each "
+            "number is a separate level; expected numbers, which are cut into intervals: astype(float), or read_table"
+        )
+    if n_rows < MIN_ID_CHECK_ROWS:
+        return doubts
+    id_levels = {
+        name: len(levels)
+        for name, levels in levels_by_name.items()
+        if len(levels) > n_rows / 2 and name not in number_names
+    }
+    if id_levels:
+        levels_text = ", ".join(f"{name!r} ({n_levels:,})" for name, n_levels in list(id_levels.items())[:5])
+        doubts.append(
+            f"texts that differ in most of the {n_rows:,} rows say nothing about other rows: {levels_text}; expected "
+            "columns with repeated values: leave ids out"
         )
     return doubts
 

@@ -128,7 +128,7 @@ class DLRClassifier(RunClassifier):
     def _encode(self, codes: NDArray[np.unsignedinteger], table: Any) -> tuple[Any, Any]:
         return self.encoder_.numbers(table), np.delete(codes, self.encoder_.numeric_, axis=0)
 
-    def _keep(self, run: Run) -> None:
+    def _store_model(self, run: Run) -> None:
         model, encoded = run.model, run.encoded
         if not isinstance(model, DensityModel) or encoded is None:
             raise AlrvizError(f"the fit has no result: {run.outcome}")

@@ -74,8 +74,8 @@ class LinearClassifier(CellClassifier):
         self.chosen_ = f"alpha={in_digits(self.alpha_)} was chosen by validation log loss, of {len(self.alphas_)} tried"
         return recipe.replace(alpha=self.alpha_)
 
-    def _keep(self, run: Run) -> None:
-        super()._keep(run)
+    def _store_model(self, run: Run) -> None:
+        super()._store_model(run)
         if self.alpha == "auto" and run.recipe.params["alpha"] != "auto":
             self.alpha_ = run.recipe.params["alpha"]
         if run.trials:

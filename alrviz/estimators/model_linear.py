@@ -15,7 +15,6 @@ from alrviz.estimators.make import classifier_class
 from alrviz.estimators.model_form import Form, SavedModel, read_numbers
 from alrviz.estimators.model_tables import ModelTable, cell_pieces, cells_of, class_columns, tuple_pieces
 from alrviz.fitting.families import FAMILIES
-from alrviz.fitting.families.cells import CellFamily
 from alrviz.models.cell_space import AllOrders, AnySpace, count_cells, space_of, tuple_columns, tuple_sizes
 from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel
@@ -139,7 +138,7 @@ def _weights(model: Any, metadata: Mapping[str, Any], cell_table: ModelTable) ->
     return free_weights
 
 
-_CELL_CLASSIFIERS = [classifier_class(family) for family in FAMILIES.values() if isinstance(family, CellFamily)]
+_CELL_CLASSIFIERS = [classifier_class(family) for family in FAMILIES.values() if family.sums_cells]
 LINEAR: Form = Form(
     name="linear",
     classes=(*_CELL_CLASSIFIERS, auto.AutoClassifier, linear.WANBIACClassifier, linear.NaiveBayesClassifier),

@@ -37,9 +37,9 @@ class CountedClassifier(RecipeClassifier):
     n_bins: int = 10
 
     def _learn_rows(self, prepared: TrainingData, recipe: Recipe, stop: StopToken) -> None:
-        self._store(learn(prepared, recipe, stop), prepared.encoded.names)
+        self._store_network(learn(prepared, recipe, stop), prepared.encoded.names)
 
-    def _store(self, result: LearnedNetwork, names: Sequence[str]) -> None:
+    def _store_network(self, result: LearnedNetwork, names: Sequence[str]) -> None:
         self.model_ = result.model
 
 
@@ -105,9 +105,9 @@ class NetworkMixin(RecipeClassifier):
 class NetworkClassifier(NetworkMixin, CountedClassifier):
     """Base of the classifiers of one counted network."""
 
-    def _store(self, result: LearnedNetwork, names: Sequence[str]) -> None:
+    def _store_network(self, result: LearnedNetwork, names: Sequence[str]) -> None:
         assert isinstance(result.model, NetworkModel)
-        super()._store(result, names)
+        super()._store_network(result, names)
         self.set_model(result.model, names)
         self.counts_ = result.counts.counts
 
@@ -168,8 +168,8 @@ class KDBClassifier(NetworkClassifier):
         )
     }
 
-    def _store(self, result: LearnedNetwork, names: Sequence[str]) -> None:
-        super()._store(result, names)
+    def _store_network(self, result: LearnedNetwork, names: Sequence[str]) -> None:
+        super()._store_network(result, names)
         self.rmse_ = result.rmse
 
 
@@ -235,8 +235,8 @@ class AnDEClassifier(CountedClassifier):
         total = float(self.tables_.class_counts.sum())
         return purify_by_counts(model.mean_of_logs(), counts, total, threads(self.n_jobs)).column_shares()
 
-    def _store(self, result: LearnedNetwork, names: Sequence[str]) -> None:
-        super()._store(result, names)
+    def _store_network(self, result: LearnedNetwork, names: Sequence[str]) -> None:
+        super()._store_network(result, names)
         assert result.tables is not None
         self.tables_ = result.tables
         self.cells_ = result.tables.space
@@ -285,7 +285,7 @@ class ELRClassifier(NetworkMixin, RunClassifier):
     }
     _advice: ClassVar[dict[str, str]] = {STEP_LIMIT: "raise max_iter"}
 
-    def _keep(self, run: Run) -> None:
+    def _store_model(self, run: Run) -> None:
         model, state = run.model, run.state
         if not isinstance(model, NetworkModel) or state is None or run.encoded is None:
             raise AlrvizError(f"the fit has no result: {run.outcome}")

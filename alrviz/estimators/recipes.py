@@ -6,8 +6,6 @@ need, no threads, no snapshots.
 """
 
 import copy
-import multiprocessing
-import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -19,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import __version__ as sklearn_version
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
-from tqdm import tqdm
 
 from alrviz import __version__
 from alrviz.data.dataset import Dataset
@@ -51,6 +48,7 @@ from alrviz.estimators.checks import (
     table_doubts,
     threads,
 )
+from alrviz.estimators.fit_progress import FitProgress
 from alrviz.fitting.cost.estimate import estimate, require_memory
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families import ENCODING, family_of, require_streams
@@ -65,7 +63,6 @@ from alrviz.warn_once import warn_once
 
 # The format of pickles; raise it when attributes change so that older code or older pickles fail.
 FORMAT = 1
-PROGRESS_DELAY_SECONDS = 5.0  # a shorter fit shows no progress line
 _MAX_NAMED_COLUMNS = 3  # in a warning of unseen values
 
 
@@ -207,7 +204,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self._learn_stream(stream, recipe, progress)
         context.call_on_fit_task_end(estimator=self, X=stream, y=None, reconstruction_attributes=lambda: vars(self))
 
-    def _learn_stream(self, stream: Stream, recipe: Recipe, progress: "FitProgress") -> None:
+    def _learn_stream(self, stream: Stream, recipe: Recipe, progress: FitProgress) -> None:
         """Fit the model to a table read in batches; for families that stream."""
         raise NotImplementedError
 
@@ -287,7 +284,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _learn(
         self, encode: Callable[[Recipe], TrainingData], recipe: Recipe, stop: StopToken = NEVER,
-        progress: "FitProgress | None" = None,
+        progress: FitProgress | None = None,
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
         """Fit the model to the rows, encoded as a recipe says, and store it; in this base class in one step.
 
@@ -315,7 +312,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         table = check_table(self, X, reset=False)
         codes = self.encoder_.transform(table)
         if self._warns:
-            self._warn_unseen(codes)
+            _warn_unseen(self, codes)
         return self.score_codes(codes, table)
 
     def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
@@ -328,24 +325,6 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
         return self.encoder_.transform(table), table
-
-    def _warn_unseen(self, codes: NDArray[np.unsignedinteger]) -> None:
-        """Warn of values that are no level of the model, and how often they occur."""
-        is_unseen = codes == self.encoder_.levels_[:, None]
-        rows = int(is_unseen.any(axis=0).sum())
-        if rows:
-            counts = is_unseen.sum(axis=1)
-            worst = np.argsort(-counts, kind="stable")[:_MAX_NAMED_COLUMNS]
-            columns = ", ".join(f"{self.encoder_.columns_[j].name!r} ({counts[j]:,})" for j in worst if counts[j])
-            n_other_columns = int((counts > 0).sum()) - _MAX_NAMED_COLUMNS
-            unseen_text = f" (unseen={self.unseen!r})" if hasattr(self, "unseen") else ""
-            warnings.warn(
-                f"{rows:,} of {codes.shape[1]:,} rows have values that no training row has, in {columns}"
-                + (f" and {n_other_columns:,} more columns" if n_other_columns > 0 else "")
-                + f"; the other values predict these rows{unseen_text}",
-                UnseenLevelWarning,
-                stacklevel=4,
-            )
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the highest score of each row (N,); of equal ones the first."""
@@ -386,80 +365,41 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"format {FORMAT}: read it with the version that wrote it, or fit again"
             )
         super().__setstate__(state)
-        current_versions = versions()
-        changed_versions = {
-            name: version for name, version in (pickled_versions or {}).items() if version != current_versions.get(name)
-        }
-        if changed_versions:
-            pickled_versions_text = ", ".join(f"{name} {version}" for name, version in changed_versions.items())
-            current_versions_text = ", ".join(f"{name} {current_versions.get(name)}" for name in changed_versions)
-            warnings.warn(
-                f"this {type(self).__name__} was pickled under {pickled_versions_text}, and is read under "
-                f"{current_versions_text}: compare a "
-                "prediction, or use alrviz.save_model, whose files do not depend on versions",
-                stacklevel=2,
-            )
+        _warn_versions(self, pickled_versions or {})
 
 
-class FitProgress:
-    """Reports the progress of a fit: a line on stderr (`verbose`), a function (`on_step`), scikit-learn's callbacks.
+def _warn_unseen(estimator: RecipeClassifier, codes: NDArray[np.unsignedinteger]) -> None:
+    """Warn of values, in codes (a, N) of new rows, that are no level of the model, and how often they occur."""
+    encoder = estimator.encoder_
+    is_unseen = codes == encoder.levels_[:, None]
+    n_rows = int(is_unseen.any(axis=0).sum())
+    if not n_rows:
+        return
+    counts = is_unseen.sum(axis=1)
+    worst = np.argsort(-counts, kind="stable")[:_MAX_NAMED_COLUMNS]
+    columns = ", ".join(f"{encoder.columns_[j].name!r} ({counts[j]:,})" for j in worst if counts[j])
+    n_other_columns = int((counts > 0).sum()) - _MAX_NAMED_COLUMNS
+    others_text = f" and {n_other_columns:,} more columns" if n_other_columns > 0 else ""
+    unseen_text = f" (unseen={estimator.unseen!r})" if hasattr(estimator, "unseen") else ""
+    warnings.warn(
+        f"{n_rows:,} of {codes.shape[1]:,} rows have values that no training row has, in {columns}{others_text}; the "
+        f"other values predict these rows{unseen_text}",
+        UnseenLevelWarning,
+        stacklevel=4,
+    )
 
-    With verbose=None the line appears in a terminal or notebook once a fit takes PROGRESS_DELAY_SECONDS.
-    """
 
-    def __init__(self, estimator: RecipeClassifier, context: CallbackContext, on_step: Callable[[Step], object] | None):
-        self._estimator, self._context, self._on_step = estimator, context, on_step
-        verbose = getattr(estimator, "verbose", False)
-        has_line = verbose or (verbose is None and _has_viewer())
-        delay = 0.0 if verbose else PROGRESS_DELAY_SECONDS
-        make_progress_bar = partial(
-            tqdm, desc=type(estimator).__name__, unit=" steps", leave=bool(verbose), delay=delay, miniters=0
+def _warn_versions(estimator: RecipeClassifier, pickled_versions: Mapping[str, str]) -> None:
+    """Warn if an estimator was pickled under other versions of packages than are installed."""
+    changed = [name for name, version in pickled_versions.items() if version != versions().get(name)]
+    if changed:
+        pickled_text = ", ".join(f"{name} {pickled_versions[name]}" for name in changed)
+        current_text = ", ".join(f"{name} {versions().get(name)}" for name in changed)
+        warnings.warn(
+            f"this {type(estimator).__name__} was pickled under {pickled_text}, and is read under {current_text}: "
+            "compare a prediction, or use alrviz.save_model, whose files do not depend on versions",
+            stacklevel=3,
         )
-        self._line = make_progress_bar() if has_line else None
-
-    def trial(self, trial: Mapping[str, float]) -> None:
-        """Show the settings that are being tried, an entry of `Run.trials`."""
-        if self._line is not None:
-            self._line.set_postfix_str(_trial_text(trial), refresh=False)
-            self._line.update(0)
-
-    def step(self, run: Run, step: Step) -> bool:
-        """Report a step of a run; return whether the fit should end."""
-        if self._line is not None:
-            search = {**step.extra, "log_loss": step.extra["search_log_loss"]} if step.kind == "search" else {}
-            text = _trial_text(search) if search else f"log loss {step.nll / run.trace.rows:.4g} per row"
-            self._line.set_postfix_str(text, refresh=False)
-            self._line.update(step.index - self._line.n)
-        should_end = self._on_step is not None and self._on_step(step) is True
-        if getattr(
-            self._estimator, "_skl_callbacks", ()
-        ):  # without callbacks, scikit-learn would store a task for every step
-            task = self._context.subcontext(task_name="step").call_on_fit_task_begin(estimator=self._estimator)
-            should_end |= task.call_on_fit_task_end(
-                estimator=self._estimator, reconstruction_attributes=lambda: self._estimator._fitted_attributes(run)
-            )
-        return should_end
-
-    def __enter__(self) -> "FitProgress":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._line is not None:
-            self._line.close()
-
-
-def _has_viewer() -> bool:
-    """Return whether somebody sees a line on stderr: a terminal or notebook, in the main process."""
-    is_main_process = multiprocessing.parent_process() is None
-    return is_main_process and ("ipykernel" in sys.modules or bool(getattr(sys.stderr, "isatty", bool)()))
-
-
-def _trial_text(trial: Mapping[str, float]) -> str:
-    """Return the text of the progress bar on a trial of orders or alphas."""
-    alphas_text = ", ".join(f"{value:.3g}" for name, value in trial.items() if name.startswith("alpha_"))
-    order_text = f"order {trial['order']:.0f}" if "order" in trial else ""
-    settings_text = ", ".join(filter(None, [order_text, f"alpha {alphas_text}" if alphas_text else ""]))
-    return f"trying {settings_text}: validation log loss {trial['log_loss']:.4g}"
 
 
 def versions() -> dict[str, str]:
@@ -487,7 +427,7 @@ class RunClassifier(RecipeClassifier):
 
     def _learn(
         self, encode: Callable[[Recipe], TrainingData], recipe: Recipe, stop: StopToken = NEVER,
-        progress: "FitProgress | None" = None,
+        progress: FitProgress | None = None,
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
         """Fit a run, store its result, and return the encoder and the recipe after all choices."""
         on_trial = progress.trial if progress is not None else None
@@ -499,7 +439,7 @@ class RunClassifier(RecipeClassifier):
         self._take(run)
         return run.encoder, run.recipe
 
-    def _learn_stream(self, stream: Stream, recipe: Recipe, progress: "FitProgress") -> None:
+    def _learn_stream(self, stream: Stream, recipe: Recipe, progress: FitProgress) -> None:
         run = Run(
             stream, recipe, n_jobs=threads(self.n_jobs), max_memory=self.max_memory, on_trial=progress.trial,
             time_limit=getattr(self, "time_limit", None),
@@ -507,7 +447,7 @@ class RunClassifier(RecipeClassifier):
         self._drain(run, progress)
         self.take_run(run)
 
-    def _drain(self, run: Run, progress: "FitProgress | None", stop: StopToken = NEVER) -> None:
+    def _drain(self, run: Run, progress: FitProgress | None, stop: StopToken = NEVER) -> None:
         """Take all steps of a run, or those until it is asked to end."""
         for step in run.steps():
             stop.check()
@@ -530,11 +470,11 @@ class RunClassifier(RecipeClassifier):
         if run.dataset is not None:
             self.spec_ = spec_of(run.dataset, encoder)
 
-    def _fitted_attributes(self, run: Run) -> dict[str, Any]:
+    def fitted_attributes(self, run: Run) -> dict[str, Any]:
         """Return the attributes of this estimator as if the run had ended at its latest step."""
         copied = copy.copy(self)
         copied.set_encoder(run.encoder, run.recipe)
-        copied._keep(run)
+        copied._store_model(run)
         return {name: value for name, value in vars(copied).items() if name not in vars(self)}
 
     def _take(self, run: Run) -> None:
@@ -546,14 +486,14 @@ class RunClassifier(RecipeClassifier):
         self.trace_ = run.trace
         self.outcome_ = outcome
         self.choice_ = run.estimate.choice if run.estimate else None
-        self._keep(run)
+        self._store_model(run)
 
     @property
     def _max_steps(self) -> int | None:
         return None
 
     @abstractmethod
-    def _keep(self, run: Run) -> None:
+    def _store_model(self, run: Run) -> None:
         """Store the model of a run as fitted attributes."""
 
     def _warn_outcome(self) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Protocol, Self
 
+Params = Mapping[str, Any]  # the parameters of a recipe by name, complete and checked
+
 
 class FitSettings(Protocol):
     """The attributes of a `Recipe` that families, costs and the preparation of rows read; `Recipe` describes them."""
@@ -10,7 +12,7 @@ class FitSettings(Protocol):
     @property
     def family(self) -> str: ...  # noqa: D102
     @property
-    def params(self) -> Mapping[str, Any]: ...  # noqa: D102
+    def params(self) -> Params: ...  # noqa: D102
     @property
     def discretize(self) -> str | None: ...  # noqa: D102
     @property

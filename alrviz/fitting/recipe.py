@@ -18,6 +18,7 @@ from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import ENCODING, FAMILIES, Param, check_param, family_of
 from alrviz.fitting.families.family import Family
+from alrviz.fitting.fit_settings import Params
 
 FORMAT = 2  # format 1 is from before the first release and is not read
 # Smooth levels by order. One column tells no more from 32 on, whatever the rows, but cells grow as a power of them.
@@ -58,7 +59,7 @@ class Recipe:
     n_bins: int
     holdout: float
     seed: int
-    params: Mapping[str, Any]
+    params: Params
 
     def __init__(
         self,

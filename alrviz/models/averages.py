@@ -142,11 +142,7 @@ class AverageModel(FieldsInPickles):
         """
         parent_index, cell_index, larger_tuples, counts = self._indexes
         space, n = parent_index.space, len(z)
-        (n_lanes, padded_width), group_keys, n_values = (
-            class_widths(self.n_classes),
-            groups.keys(codes),
-            groups.values,
-        )
+        (n_lanes, padded_width), group_keys, n_values = class_widths(self.n_classes), groups.keys(codes), groups.values
         n_table_rows = np.diff(parent_index.begin) + 1  # and one for rows that lie in no seen cell
         blocks = n_table_rows[:, None] * np.cumsum([0, 1, *n_values])
         tables: dict[int, Floats] = {}
@@ -166,10 +162,8 @@ class AverageModel(FieldsInPickles):
 
         def add(begin: int, parents: range) -> None:
             end = min(n, begin + _ROWS_PER_CALL)
-            keys, chunk_scores = (
-                np.empty((len(n_values) + 1, end - begin), np.uint32),
-                empty(end - begin, padded_width),
-            )
+            keys = np.empty((len(n_values) + 1, end - begin), np.uint32)
+            chunk_scores, bias = empty(end - begin, padded_width), np.zeros(padded_width)
             for t in parents:
                 stop.check()
                 kernels.parent_keys(
@@ -177,16 +171,7 @@ class AverageModel(FieldsInPickles):
                     n_values, group_keys, keys,
                 )  # fmt: skip
                 row_kernels.forward(
-                    keys,
-                    blocks[t],
-                    tables[t],
-                    np.zeros(padded_width),
-                    chunk_scores,
-                    0,
-                    len(chunk_scores),
-                    0,
-                    len(keys),
-                    (0,) * n_lanes,
+                    keys, blocks[t], tables[t], bias, chunk_scores, 0, end - begin, 0, len(keys), (0,) * n_lanes
                 )
                 add_exponentials(chunk_scores.ravel(), log_scale[begin:end].ravel(), total[begin:end].ravel())
                 n_seen[begin:end] += keys[0] < n_table_rows[t] - 1

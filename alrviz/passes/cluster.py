@@ -97,7 +97,7 @@ class ClusterChunks:
     """
 
     def __init__(self, client: "Client", coded: EncodedTable, part_name: str, stop: StopToken = NEVER):
-        self._client, self._rows, self._read_chunks = client, (part_name, 0), coded.cache.rest
+        self._client, self.rows_from, self._read_chunks = client, (part_name, 0), coded.cache.rest
         self.n_chunks, self.passes = len(coded.cache.parts[part_name]), 0
         self._chunk_seconds = 0.0  # measured in the pass before
         with _cluster_errors():
@@ -111,12 +111,12 @@ class ClusterChunks:
 
     def read(self, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterable[Any]:
         """Yield the chunks numbered `order` (None: all), read by this process."""
-        return self._read_chunks(*self._rows, order, stop)
+        return self._read_chunks(*self.rows_from, order, stop)
 
     def without(self, n_first: int) -> "ClusterChunks":
         """Return the same rows without the first `n_first`."""
         chunks = copy(self)
-        chunks._rows, chunks.passes = (self._rows[0], n_first), 0
+        chunks.rows_from, chunks.passes = (self.rows_from[0], n_first), 0
         return chunks
 
     def map_reduce(self, work: ChunkWork[Result], combine: Any, n_jobs: int, stop: StopToken) -> Result:
@@ -132,7 +132,7 @@ class ClusterChunks:
             sent_work, workers = self._submit(_pass_through, pickle.dumps(work)), self._workers(stop)
             tasks = [
                 self._submit(
-                    _run_task, self._table, sent_work, self._rows,
+                    _run_task, self._table, sent_work, self.rows_from,
                     range(first_chunk, min(first_chunk + task_chunks, self.n_chunks)),
                     workers=[workers[k * len(workers) // len(first_chunks)]],
                 )

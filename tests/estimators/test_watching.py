@@ -113,8 +113,8 @@ def test_verbose_prints_steps_in_one_line_and_is_off_by_default(capsys):
 
 def test_trials_are_shown_only_in_a_terminal(capsys, monkeypatch):
     X, y = drawn()
-    monkeypatch.setattr("alrviz.estimators.recipes.PROGRESS_DELAY_SECONDS", 0.0)
-    monkeypatch.setattr("alrviz.estimators.recipes.tqdm", partial(tqdm, mininterval=0.0))
+    monkeypatch.setattr("alrviz.estimators.fit_progress.PROGRESS_DELAY_SECONDS", 0.0)
+    monkeypatch.setattr("alrviz.estimators.fit_progress.tqdm", partial(tqdm, mininterval=0.0))
     AutoClassifier().fit(X, y)
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)

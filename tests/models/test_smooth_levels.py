@@ -250,7 +250,7 @@ def test_a_weight_of_two_is_the_row_twice():
     weights = np.random.default_rng(5).integers(0, 3, 200)
     twice = np.repeat(np.arange(200), weights)
     for family in (alrviz.LRClassifier, alrviz.HLRClassifier):
-        model = family(order=2, discretize="smooth", **TIGHT)
+        model = family(order=2, alpha=0.3, discretize="smooth", **TIGHT)
         a = model.fit(X, y, weights).predict_proba(X)
         b = model.fit(X.iloc[twice], y[twice]).predict_proba(X)
         np.testing.assert_allclose(a, b, atol=1e-6)

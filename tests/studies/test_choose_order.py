@@ -58,7 +58,6 @@ def test_the_verdict_of_a_chosen_alpha_says_so_and_how_to_fit_such_a_model():
     alphas = study.frame()[lambda frame: frame.order == 2].alpha_chosen
     assert f"{alphas.median():.3g}" in note
     assert "alrviz.ALRClassifier(order=2, alpha='cv') chooses it in the same way" in note
-    assert f"the default is alpha={alrviz.ALRClassifier(alpha=1.0).alpha!r}" in note
     assert "alrviz." not in for_page(note)
     fixed = choose_order(load_demo("monks-1"), Recipe("alr", alpha=0.1), orders=(0, 1), **options).run()
     assert not any("alpha" in note for note in fixed.verdict().notes)

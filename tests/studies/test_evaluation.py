@@ -233,6 +233,7 @@ def test_classes_that_are_not_there():
     assert found.summary()["classes"] == 2
     strange = of(p, ["a", "z", "b"], list("abc"))
     assert strange.classes == ("a", "b", "c", "z")
+    assert strange.rows_text == "rows"
     assert strange.notes == ("1 row is of a class that the model has not learned: 'z'",)
     assert strange.error == pytest.approx(2 / 3)
     assert np.isfinite(strange.summary().log_loss)

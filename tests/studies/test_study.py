@@ -143,7 +143,7 @@ def test_after_a_stop_no_row_comes_and_start_goes_on(n_jobs, monkeypatch):
     done = study.progress.n_done
     assert study.join(10)
     assert study.progress.n_done == done < len(study.tasks)
-    study._accept(len(study.tasks) - 1, failure("late"), study._job.token)  # of a thread that the stop overtook
+    study.accept(len(study.tasks) - 1, failure("late"), study._job.token)  # of a thread that the stop overtook
     assert study.progress.n_done == done
     cursor, rows = study.since(0)
     assert (cursor, len(rows)) == (done, done)
@@ -303,7 +303,7 @@ def test_a_stopped_sitting_changes_nothing_of_the_next(monkeypatch):
     first.join(30)
     assert (study.phase, study.error) == ("done", None)
     assert sorted(study._seconds) == list(range(12))
-    study._accept(0, failure("late"), sittings[0], 1e9)
+    study.accept(0, failure("late"), sittings[0], 1e9)
     assert max(study._seconds.values()) < 1e9
 
 
@@ -311,7 +311,7 @@ def test_progress_may_be_asked_while_cells_come():
     """Seconds and results are written under the lock that progress holds."""
     study = small().run()
     study._changed.acquire()
-    late = threading.Thread(target=study._accept, args=(0, failure("late"), StopToken(), 5.0))
+    late = threading.Thread(target=study.accept, args=(0, failure("late"), StopToken(), 5.0))
     late.start()
     late.join(0.2)
     assert late.is_alive()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from math import comb, floor, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.cost.estimate import Estimate, estimate, require_memory
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.family import FitProblem, FitRequest
+from alrviz.fitting.fit_settings import FitSettings, Params
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.ridge import FitObjective
 from alrviz.fitting.prepare import TrainingData
@@ -28,9 +29,6 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
 from alrviz.stop import StopToken
 
-if TYPE_CHECKING:
-    from alrviz.fitting.fit_settings import FitSettings
-
 AUTO = "auto"
 # The alpha of all orders before any is chosen, and if there are too few rows to hold some out.
 INITIAL_ALPHA = 1.0
@@ -41,12 +39,12 @@ MAX_GRAM_ROWS, PAIRS_PER_CELL = 3000, 50.0
 HANDOVER_TOL = 1e-5
 
 
-def with_number(params: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_number(params: Params) -> Params:
     """Return a fit's parameters with a number in place of alpha="auto"."""
     return {**params, "alpha": INITIAL_ALPHA} if params.get("alpha") == AUTO else params
 
 
-def with_folds(fit: Estimate, recipe: "FitSettings", shape: TableShape) -> Estimate:
+def with_folds(fit: Estimate, recipe: FitSettings, shape: TableShape) -> Estimate:
     """Return the estimate of a fit of `recipe` together with its folds, which are in memory beside it during the
     search.
     """
@@ -127,7 +125,7 @@ def _descent(request: FitRequest) -> Descent:
     return Descent(_n_alphas(request.recipe), unit, one_fold_suffices(encoded.class_rows))
 
 
-def _n_alphas(recipe: "FitSettings") -> int:
+def _n_alphas(recipe: FitSettings) -> int:
     return recipe.params["order"] if recipe.definition.params["alpha"].per_order else 1
 
 
@@ -174,19 +172,19 @@ def _shared_rows(encoded: Encoded, request: FitRequest, all_orders: bool) -> Gra
     return GramFit(by_order, encoded.y, encoded.weights, offset, request.prepared.n_jobs, request.stop)
 
 
-def _informative_columns(encoded: Encoded, recipe: "FitSettings") -> Encoded:
+def _informative_columns(encoded: Encoded, recipe: FitSettings) -> Encoded:
     """Return the encoded columns that tuples of the recipe can contain."""
     tuples = recipe.definition.counted_tuples(recipe.params, encoded.n_columns)[-1]
     return encoded.of_columns(tuple_columns(encoded.levels, tuples))
 
 
-def uses_gram_matrix(recipe: "FitSettings", encoded: Encoded) -> bool:
+def uses_gram_matrix(recipe: FitSettings, encoded: Encoded) -> bool:
     """Return whether a recipe can be fitted by Gram matrices, in less time than by passes over its cells."""
     params, order, n_rows, n_columns = recipe.params, recipe.params["order"], encoded.n_rows, encoded.n_columns
     is_supported = all(
         params.get(name, allowed_values[0]) in allowed_values for name, allowed_values in _GRAM_SETTINGS.items()
     )
-    if recipe.family not in ("lr", "hlr") or not is_supported or order > n_columns or n_rows > MAX_GRAM_ROWS:
+    if not (recipe.definition.fits_by_gram and is_supported) or order > n_columns or n_rows > MAX_GRAM_ROWS:
         return False
     tuples = recipe.definition.counted_tuples(params, n_columns)[-1]
     levels = encoded.levels[tuple_columns(encoded.levels, tuples)]

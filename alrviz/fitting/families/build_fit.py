@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import RecipeError, plural
+from alrviz.fitting.fit_settings import Params
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.ridge import FitObjective
 from alrviz.fitting.objectives.streamed import StreamObjective, TrainValidationChunk
@@ -69,7 +70,7 @@ def assemble(
     rows: Rows,
     cover: Cover,
     tables: Tables,
-    params: Mapping[str, Any],
+    params: Params,
     classes: Any,
     stop: StopToken = NEVER,
     *,
@@ -90,7 +91,7 @@ def assemble(
 
 
 # The parameters of a family without a fit: AnJE.
-_NO_STEPS: Mapping[str, Any] = {
+_NO_STEPS: Params = {
     "scale": "none", "class_weight": None,
     "alpha": 0.0, "penalty": "phi", "center": 0, "start": "anje", "solver": "gd", "objective": "nll", "bounds": None,
     "memory": 1, "max_iter": 0, "tol": 0.0, "share": "cell-class",
@@ -103,7 +104,7 @@ _RANDOM_START_STD = 0.1
 
 
 def _assemble(
-    rows: Rows, cover: Cover, tables: Tables, name: str, params: Mapping[str, Any], seed: int, stop: StopToken,
+    rows: Rows, cover: Cover, tables: Tables, name: str, params: Params, seed: int, stop: StopToken,
     chains: NDArray[np.int64] | None,
 ) -> Fit:  # fmt: skip
     parameterisation, unseen_weights, w0 = _weights(tables, name, params, seed, chains)
@@ -129,7 +130,7 @@ def _assemble(
 
 
 def assemble_stream(
-    streamed: StreamedCounts, trial: TrainValidationChunk, sample: TrainValidationChunk, params: Mapping[str, Any],
+    streamed: StreamedCounts, trial: TrainValidationChunk, sample: TrainValidationChunk, params: Params,
     stop: StopToken = NEVER, *, seed: int = 0, passes_before: float = 0.0,
     start: LinearModel | None = None,
 ) -> Fit:  # fmt: skip
@@ -209,7 +210,7 @@ def chosen_learner(objective: StreamObjective, w0: Floats, memory: int, seed: in
     return name, reason, StreamAdaGrad(seed, True, eta0)
 
 
-def check_stream(params: Mapping[str, Any]) -> None:
+def check_stream(params: Params) -> None:
     """Raise `RecipeError` for parameters that fits over chunks do not support."""
     for name, allowed_values in _STREAM_SETTINGS.items():
         if name in params and params[name] not in allowed_values:
@@ -225,7 +226,7 @@ _STREAM_SETTINGS: Mapping[str, tuple[object, ...]] = {
 }  # fmt: skip
 
 
-def weights_of(tables: Tables, params: Mapping[str, Any], seed: int) -> tuple[Parameterisation, Floats]:
+def weights_of(tables: Tables, params: Params, seed: int) -> tuple[Parameterisation, Floats]:
     """Return the parameterisation by which weights, one for each cell and class, become phi, and the start (S + 1, C).
 
     params: a complete recipe's; seed: of a random start.
@@ -236,7 +237,7 @@ def weights_of(tables: Tables, params: Mapping[str, Any], seed: int) -> tuple[Pa
 
 
 def _weights(
-    tables: Tables, name: str, params: Mapping[str, Any], seed: int, chains: NDArray[np.int64] | None = None
+    tables: Tables, name: str, params: Params, seed: int, chains: NDArray[np.int64] | None = None
 ) -> tuple[Parameterisation, Unseen | None, Floats]:
     """Return the parameterisation of `share` in params, phi of unseen cells (None for 0), and the start, shaped as w.
 

@@ -33,6 +33,7 @@ from alrviz.fitting.families.selection_rows import (
     validation_part,
 )
 from alrviz.fitting.families.shared_params import LINEAR, center_name
+from alrviz.fitting.fit_settings import FitSettings, Params
 from alrviz.fitting.solvers.solver_support import (
     IN_BATCHES,
     NEEDS,
@@ -49,7 +50,6 @@ from alrviz.models.tuple_selection import SelectionRows
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
-    from alrviz.fitting.fit_settings import FitSettings
     from alrviz.fitting.prepare import TrainingData
 
 # Solvers that can follow a metric which changes at every step.
@@ -57,7 +57,7 @@ _METRIC_SOLVERS = ("lbfgs", "gd")
 TABLES: Mapping[str, Param] = {name: LINEAR[name] for name in ("order", "smoothing", "missing", "unseen")}
 # The fits of [ALR] and [WANBIA-C]. SciPy's L-BFGS-B ends when F falls by less than tol = factr * eps of itself, with
 # factr 1e7, or at pgtol = 1e-33, which never happens ([WANBIA-C] prints 1e-32).
-_PAPER: Mapping[str, Any] = {
+_PAPER: Params = {
     "start": "zero",
     "alpha": 0.0,
     "unseen": "m-estimate",
@@ -79,37 +79,37 @@ class CellFamily(Family):
     does not learn row by row unless it sets `learns_rows`: both would ignore its change.
     """
 
-    has_steps = True
-    streams = True
+    has_steps = streams = sums_cells = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.estimator = f"alrviz.estimators.cells.{cls.__name__}Classifier"  # made there if it is not written out
-        overrides = vars(cls).keys()
+        overrides = vars(cls)
         if "params" in overrides and (absent := [name for name in TABLES if name not in cls.params]):
             raise TypeError(f"{cls.__name__}.params has no {', '.join(absent)}, which every family of cells needs; "
                             "expected that it ends with **TABLES")  # fmt: skip
         # Learning row by row counts all tuples of one order: it would ignore other `tuples` and whatever `make`
         # changes. `make_stream` does not call `make` either.
-        if {"tuples", "all_tuples", "make"} & overrides and "learns_rows" not in overrides:
-            cls.learns_rows = ""
-        if "make" in overrides and not {"make_stream", "streams"} & overrides:
+        if {"tuples", "all_tuples", "make"} & overrides.keys():
+            cls.learns_rows = overrides.get("learns_rows", "")
+            cls.fits_by_gram = overrides.get("fits_by_gram", False)
+        if "make" in overrides and not {"make_stream", "streams"} & overrides.keys():
             cls.streams = False
 
-    def chooses_tuples(self, params: Mapping[str, Any]) -> bool:
+    def chooses_tuples(self, params: Params) -> bool:
         """Return whether models with these parameters have only some of `all_tuples`."""
         return type(self).tuples is not CellFamily.tuples
 
-    def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> Sequence[int | AllOrders]:
+    def counted_tuples(self, params: Params, n_columns: int) -> Sequence[int | AllOrders]:
         """Return the tuples that a fit counts; none if the order is "auto" or above `n_columns` (then a fit raises)."""
         order = params["order"]
         return (self.all_tuples(params),) if order != "auto" and order <= n_columns else ()
 
-    def all_tuples(self, params: Mapping[str, Any]) -> int | AllOrders:
+    def all_tuples(self, params: Params) -> int | AllOrders:
         """Return the tuples of a model with these parameters, or those that it selects from."""
         return int(params["order"])
 
-    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
+    def estimate(self, recipe: FitSettings, shape: TableShape, max_memory: int | None = None) -> Estimate:
         """Return the estimate of fitting `recipe` from its cells, counted or sampled, including the folds that choose
         alpha.
 
@@ -117,14 +117,14 @@ class CellFamily(Family):
         """
         return with_folds(estimate_cells(recipe, shape, max_memory), recipe, shape)
 
-    def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
+    def warm(self, recipe: FitSettings, n_classes: int, wide: bool = False) -> float:
         """Compile the passes of a fit of `recipe` to n_classes classes; return the seconds it took.
 
         wide: whether keys have 32 bits; else they have 16.
         """
         return warm_fit(recipe, n_classes, wide)
 
-    def warm_for(self, recipe: "FitSettings", prepared: "TrainingData", stop: StopToken = NEVER) -> float:
+    def warm_for(self, recipe: FitSettings, prepared: "TrainingData", stop: StopToken = NEVER) -> float:
         """Compile the passes of a fit of `recipe` to prepared rows; return the seconds it took.
 
         Keys have 32 bits if a block of the plan has over 65,536 joint values.
@@ -151,7 +151,7 @@ class CellFamily(Family):
         )  # fmt: skip
         return with_alpha_search(FitProblem(fit, covered.heldout, baseline, tables, compiled), request)
 
-    def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
+    def check_stream(self, params: Params, n_columns: int) -> None:
         """Raise `RecipeError` for an order above the number of columns, or settings that fits over chunks do not
         support.
         """
@@ -211,14 +211,14 @@ class CellFamily(Family):
             estimate = replace(estimate, choice=fit.choice)
         return FitProblem(fit, heldout_rows, baseline, streamed.tables, compiled), estimate
 
-    def tuples(self, rows: SelectionRows, params: Mapping[str, Any], n_columns: int) -> Tuples:
+    def tuples(self, rows: SelectionRows, params: Params, n_columns: int) -> Tuples:
         """Return the tuples of the model, of the n_columns columns of `rows`.
 
         A family that selects tuples overrides this, and scores them on the rows.
         """
         return self.all_tuples(params)
 
-    def objective_key(self, recipe: "FitSettings") -> Hashable:
+    def objective_key(self, recipe: FitSettings) -> Hashable:
         """Return a key that is equal for recipes with the same objective.
 
         Without a penalty families of one order share NLL, whatever their metric, unless weights are shared or bounded:
@@ -244,7 +244,7 @@ class CellFamily(Family):
         alpha_key = recipe.to_json() if params["alpha"] == AUTO else params["alpha"]
         return (*common_key, alpha_key, *center_text, *penalty_key)
 
-    def _cells_key(self, params: Mapping[str, Any]) -> tuple[Hashable, ...]:
+    def _cells_key(self, params: Params) -> tuple[Hashable, ...]:
         """Return a key that is equal for parameters under which a model has the same cells."""
         all_tuples = self.all_tuples(params)
         if not self.chooses_tuples(params):
@@ -259,7 +259,7 @@ class WeightedFamily(CellFamily):
     smooths = True
     _label_by_scale: ClassVar[Mapping[str, str]]
 
-    def check_together(self, params: Mapping[str, Any]) -> None:
+    def check_together(self, params: Params) -> None:
         """Raise `RecipeError` if these parameters exclude each other; the message names values that do not."""
         if params["alpha"] == AUTO and (params["objective"] == "hinge" or params["bounds"] is not None):
             setting_text = "objective='hinge'" if params["objective"] == "hinge" else f"bounds={params['bounds']!r}"
@@ -287,7 +287,7 @@ class WeightedFamily(CellFamily):
                 "cell and class; expected share='cell-class', or scale='none'"
             )
 
-    def check_smooth(self, params: Mapping[str, Any]) -> None:
+    def check_smooth(self, params: Params) -> None:
         """Raise `RecipeError` if `share`, `scale` or `solver` cannot be used with smooth levels.
 
         With smooth levels a parameter is the step from one level to the next, so it changes the weights of many cells.
@@ -299,11 +299,11 @@ class WeightedFamily(CellFamily):
                     "discretize='quantile'"
                 )
 
-    def label(self, params: Mapping[str, Any]) -> str:
+    def label(self, params: Params) -> str:
         """Return the label of the scale if it has one."""
         return self._label_by_scale.get(params["scale"], self.name)
 
-    def title(self, params: Mapping[str, Any]) -> str:
+    def title(self, params: Params) -> str:
         """Return order, start, loss, penalty, sharing, bounds and solver in one line."""
         p = params
         penalty_texts = {"cv": "L2 penalty by inner folds", AUTO: "automatic L2 penalty"}
@@ -317,23 +317,23 @@ class WeightedFamily(CellFamily):
             f"{self.label(p)} n={p['order']} from {p['start']}{loss_text}{alpha_text}{sharing_text}{bounds}, {solver}"
         )
 
-    def training_method(self, params: Mapping[str, Any]) -> str:
+    def training_method(self, params: Params) -> str:
         """Return how the model is fitted, in words: "logistic regression", or that another loss is minimised."""
         loss_text = (
             "logistic regression" if params["objective"] == "nll" else f"minimising the {params['objective']} loss"
         )
         return f"{loss_text}, regularised" if self.is_regularised(params) else f"{loss_text}, without regularisation"
 
-    def is_regularised(self, params: Mapping[str, Any]) -> bool:
+    def is_regularised(self, params: Params) -> bool:
         """Return whether any order has a penalty; alpha = inf leaves an order out."""
         alpha = params["alpha"]
         return any(number not in (0, math.inf) for number in (alpha if isinstance(alpha, tuple) else (alpha,)))
 
-    def solver(self, params: Mapping[str, Any]) -> str:
+    def solver(self, params: Params) -> str:
         """Return the solver that will run; see choice.py."""
         return chosen_solver(params)
 
-    def is_random(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Params) -> bool:
         """Return whether the start or the order of rows is random."""
         return params["start"] == "random" or self.solver(params) in (*STOCHASTIC, *IN_BATCHES)
 
@@ -344,6 +344,7 @@ class LR(WeightedFamily):
     name = words = "lr"
     menu_note = "order n alone"
     learns_rows = "ones"
+    fits_by_gram = True
     rival = "alr"
     # docs/defaults.md measures the defaults of the penalty, here and in ALR, and the fixed alphas.
     params: ClassVar[Mapping[str, Param]] = {
@@ -359,7 +360,7 @@ class LR(WeightedFamily):
         "adaptive": 'Recipe("lr", scale="diagonal-adaptive")',
     }
 
-    def check_together(self, params: Mapping[str, Any]) -> None:
+    def check_together(self, params: Params) -> None:
         """Raise `RecipeError` where AnJE, as start or center, is no lr model within bounds or with shared weights."""
         super().check_together(params)
         for name in ("start", "center"):
@@ -403,19 +404,19 @@ class AnJE(CellFamily):
     words = "AnJE"
     menu_note = "counts, no fit"
     params = TABLES
-    paper: ClassVar[Mapping[str, Any]] = {"unseen": "m-estimate"}
+    paper: ClassVar[Params] = {"unseen": "m-estimate"}
     colours: ClassVar[Mapping[str, str]] = {"anje": GREY, "nb": GREY}
     aliases: ClassVar[Mapping[str, str]] = dict.fromkeys(("nb", "naivebayes"), 'Recipe("anje", order=1)')
 
-    def label(self, params: Mapping[str, Any]) -> str:
+    def label(self, params: Params) -> str:
         """Return "nb" at order 1: naive Bayes has its own label."""
         return "nb" if params["order"] == 1 else self.name
 
-    def training_method(self, params: Mapping[str, Any]) -> str:
+    def training_method(self, params: Params) -> str:
         """Say that nothing is fitted."""
         return "counting (nothing is fitted)"
 
-    def title(self, params: Mapping[str, Any]) -> str:
+    def title(self, params: Params) -> str:
         """Return label and order."""
         return f"{self.label(params)} n={params['order']}"
 
@@ -427,12 +428,12 @@ _SMOOTH_SETTINGS: Mapping[str, tuple[object, ...]] = {
 }  # fmt: skip
 
 
-def center_text(params: Mapping[str, Any]) -> str:
+def center_text(params: Params) -> str:
     """Return the center of the penalty of `params` in words, "" for 0."""
     return "" if params["center"] == 0 else f" toward {center_name(params['center'])}"
 
 
-def _check_adaptive(params: Mapping[str, Any]) -> None:
+def _check_adaptive(params: Params) -> None:
     """Raise `RecipeError` for parameters that scale="diagonal-adaptive" cannot have."""
     if params["penalty"] == "w" and has_penalty(params):
         raise RecipeError(

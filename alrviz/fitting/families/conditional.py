@@ -22,6 +22,7 @@ from alrviz.fitting.families.family import FitProblem, FitRequest, rows_key
 from alrviz.fitting.families.networks import SMOOTHED, TAN, LearnedNetwork, Networks
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import CLASS_WEIGHT, MAX_ITER, TOL
+from alrviz.fitting.fit_settings import FitSettings, Params
 from alrviz.fitting.objectives.conditional import ConditionalRows, conditional_objective
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.solvers.cg_brent import BrentGradients
@@ -39,7 +40,6 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.fit_settings import FitSettings
 
 # Vectors as long as phi: weights, gradients and directions of two points, snapshots.
 _VECTORS = 16
@@ -102,26 +102,26 @@ class ELR(Networks):
     has_steps = True
     choice = SolverChoice("cg", 0, "cg: Polak and Ribiere's, with Brent's search along each direction", 4)
 
-    def title(self, params: Mapping[str, Any]) -> str:
+    def title(self, params: Params) -> str:
         """Return structure, number of steps and treatment of missing values in one line."""
         structure_text = params["structure"] if isinstance(params["structure"], str) else "given parents"
         missing = {"auto": "", True: ", missing summed out", False: ", missing a level"}[params["sum_missing"]]
         return f"elr {structure_text}" + ("" if params["cross_tuning"] else " to the end") + missing
 
-    def solver(self, params: Mapping[str, Any]) -> str:
+    def solver(self, params: Params) -> str:
         """Return "cg": scores are not linear in the weights, so no solver of the linear families applies."""
         return self.choice.solver
 
-    def missing(self, params: Mapping[str, Any]) -> str:
+    def missing(self, params: Params) -> str:
         """Return "skip" if missing values are summed out: they are then no level."""
         return "skip" if self.sums(params) else "level"
 
-    def sums(self, params: Mapping[str, Any]) -> bool:
+    def sums(self, params: Params) -> bool:
         """Return whether missing values are summed out; "auto": if no column is another's parent."""
         sum_missing = params["sum_missing"]
         return params["structure"] == "nb" if sum_missing == "auto" else bool(sum_missing)
 
-    def check_together(self, params: Mapping[str, Any]) -> None:
+    def check_together(self, params: Params) -> None:
         """Raise `RecipeError` if missing values are to be summed out and a column has several parents."""
         structure = params["structure"]
         if not isinstance(structure, str) and self.sums(params):
@@ -133,21 +133,21 @@ class ELR(Networks):
                         "missing value is a level"
                     )
 
-    def is_random(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Params) -> bool:
         """Return whether the folds of cross-tuning are drawn."""
         return bool(params["cross_tuning"])
 
-    def objective_key(self, recipe: "FitSettings") -> Hashable:
+    def objective_key(self, recipe: FitSettings) -> Hashable:
         """Return a key that differs by cross-tuning too: without it the fit does not end early, but at the lowest F."""
         params = recipe.params
         structure = params["structure"] if isinstance(params["structure"], str) else tuple(params["structure"].items())
         return (self.name, structure, params["cross_tuning"], params["smoothing"], self.sums(params), *rows_key(recipe))
 
-    def n_parents(self, params: Mapping[str, Any]) -> int:
+    def n_parents(self, params: Params) -> int:
         """Return 1 for a tree; given parents are not searched."""
         return int(params["structure"] == "tan")
 
-    def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
+    def structure(self, prepared: TrainingData, params: Params, stop: StopToken = NEVER) -> Structure:
         """Return the structure: naive Bayes', TAN's, or the given one.
 
         Raises:
@@ -169,7 +169,7 @@ class ELR(Networks):
             tuple(tuple(i for i in parents if i in has_levels) for parents in result.parents), result.order
         )
 
-    def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> LearnedNetwork:
+    def count(self, structure: Structure, rows: tuple[Any, ...], params: Params) -> LearnedNetwork:
         """Return the network of `structure` whose tables are the start; `rows` are `count_network`'s arguments after
         it.
         """
@@ -179,7 +179,7 @@ class ELR(Networks):
         tables = ConditionalTables.from_counts(counts, sums_missing=True)
         return LearnedNetwork(counts, tables.model(tables.phi(tables.start), tables.network.bias))
 
-    def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
+    def warm(self, recipe: FitSettings, n_classes: int, wide: bool = False) -> float:
         """Compile networks and passes for n_classes classes; return the seconds it took. wide: for codes of 32 bits
         too.
         """
@@ -199,7 +199,7 @@ class ELR(Networks):
         return FitProblem(fit, heldout, baseline, None, compiled, (observers.observe_first_rise(),))
 
     def assemble(
-        self, prepared: TrainingData, recipe: "FitSettings", params: Mapping[str, Any], stop: StopToken = NEVER
+        self, prepared: TrainingData, recipe: FitSettings, params: Params, stop: StopToken = NEVER
     ) -> tuple[Fit, ConditionalRows | None]:
         """Return the fit of `recipe` with its complete `params` to prepared rows, and the held-out rows.
 
@@ -230,7 +230,7 @@ class ELR(Networks):
             solver = CrossTuned(BrentGradients(), int(fold.max()) + 1, make, max_iter)
         return Fit(objective, solver, objective.start, max_iter, params["tol"]), heldout
 
-    def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
+    def cost(self, shape: TableShape, params: Params, tables: Estimate) -> Cost:
         """Return the cost of a fit: counts, weights, and the keys and scores of all rows.
 
         tables: the estimate of counting the tables that the structure is found from.
@@ -258,7 +258,7 @@ class ELR(Networks):
             )
         return Cost(parameters, max(tables.cost.bytes, needed_bytes), seconds, 1)
 
-    def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
+    def possible_cells(self, encoded: "Encoded", params: Params) -> list[int]:
         """Return the number of cells of each column together with its given parents, from the levels of encoded
         rows.
         """

@@ -25,6 +25,7 @@ from alrviz.fitting.families.cells import center_text
 from alrviz.fitting.families.family import Family, FitProblem, FitRequest, rows_key
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import ALPHA, CENTER, CLASS_WEIGHT, MAX_ITER, SMOOTHING, START, TOL
+from alrviz.fitting.fit_settings import FitSettings, Params
 from alrviz.fitting.prepare import class_weighted
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.warm import warm_density
@@ -37,7 +38,6 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.fit_settings import FitSettings
 
 # Sets of features in memory at once: of the point and the trial, and new ones on another grid.
 _FEATURE_SETS = 3
@@ -105,41 +105,41 @@ class DLR(Family):
     }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"dlr": "#009E73"}
     # h is Silverman's or from Algorithm 1.
-    paper: ClassVar[Mapping[str, Any]] = {
+    paper: ClassVar[Params] = {
         "alpha": 0.0, "start": "zero", "class_weight": None, "bandwidth": ("paper", "silverman"),
     }  # fmt: skip
     has_steps = takes_numbers = True
     counts_cells = shows_weights = False
 
-    def title(self, params: Mapping[str, Any]) -> str:
+    def title(self, params: Params) -> str:
         """Return bandwidths, start and penalty in one line."""
         p = params
         alpha = "" if p["alpha"] == 0 else f", L2 penalty {p['alpha']:g}{center_text(p)}"
         return f"{self.name} {p['bandwidth']} from {p['start']}{alpha}"
 
-    def training_method(self, params: Mapping[str, Any]) -> str:
+    def training_method(self, params: Params) -> str:
         """Name the loss and its features."""
         fit = "regularised" if self.is_regularised(params) else "without regularisation"
         return f"logistic regression on the log ratios of the classes' densities, {fit}"
 
-    def is_regularised(self, params: Mapping[str, Any]) -> bool:
+    def is_regularised(self, params: Params) -> bool:
         """Return whether the weights have a penalty."""
         return bool(params["alpha"])
 
-    def solver(self, params: Mapping[str, Any]) -> str:
+    def solver(self, params: Params) -> str:
         """Return "newton", the only solver of the weights."""
         return "newton"
 
-    def is_random(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Params) -> bool:
         """Return whether rows are drawn to validate the bandwidths."""
         return params["bandwidth"] in VALIDATES
 
-    def objective_key(self, recipe: "FitSettings") -> Hashable:
+    def objective_key(self, recipe: FitSettings) -> Hashable:
         """Return a key, equal for recipes that minimise the same objective on the same rows; no other family has it."""
         names = ("bandwidth", "validation_fraction", "alpha", "center", "smoothing")
         return (self.name, *(recipe.params[name] for name in names), *rows_key(recipe))
 
-    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
+    def estimate(self, recipe: FitSettings, shape: TableShape, max_memory: int | None = None) -> Estimate:
         """Estimate a fit of `recipe` from the shape of the table: every column counts as a feature.
 
         max_memory: bytes that may be used; None for half of the free memory.
@@ -160,7 +160,7 @@ class DLR(Family):
         cost = Cost(parameters, needed_bytes, reference_seconds(encoded, recipe), 1)
         return estimate_by_formula(cost, choice, "features", shape, max_memory)
 
-    def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
+    def warm(self, recipe: FitSettings, n_classes: int, wide: bool = False) -> float:
         """Compile the kernels of densities for n_classes classes; return the seconds it took. `wide` has no effect."""
         return warm_density(n_classes)
 
@@ -182,7 +182,7 @@ class DLR(Family):
         return FitProblem(fit, heldout, baseline, None, compiled)
 
 
-def reference_seconds(encoded: "Encoded", recipe: "FitSettings") -> float:
+def reference_seconds(encoded: "Encoded", recipe: FitSettings) -> float:
     """Return the estimated seconds of one pass of a recipe over encoded rows on one thread of the reference machine.
 
     `calibrate` turns them into this machine's.
@@ -202,7 +202,7 @@ def reference_seconds(encoded: "Encoded", recipe: "FitSettings") -> float:
 
 
 def assemble_density(
-    encoded: "Encoded", params: Mapping[str, Any], n_jobs: int | None, seed: int = 0, stop: StopToken = NEVER,
+    encoded: "Encoded", params: Params, n_jobs: int | None, seed: int = 0, stop: StopToken = NEVER,
     splitting: Splitting = AT_RANDOM,
 ) -> Fit:  # fmt: skip
     """Return the fit of "dlr" with `params` (a complete recipe's) to encoded rows.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.fitting.families.param import Param
+from alrviz.fitting.fit_settings import FitSettings, Params
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from alrviz.fitting.cost.table_shape import TableShape
     from alrviz.fitting.families.build_fit import Fit
     from alrviz.fitting.families.observers import Observer
-    from alrviz.fitting.fit_settings import FitSettings
     from alrviz.fitting.prepare import TrainingData
     from alrviz.models.cell_space import AllOrders
     from alrviz.models.linear import LinearModel
@@ -68,8 +68,8 @@ class FitRequest:
     """
 
     prepared: "TrainingData"
-    recipe: "FitSettings"
-    params: Mapping[str, Any]
+    recipe: FitSettings
+    params: Params
     report: Callable[[str], None]
     stop: StopToken = NEVER
     on_level: "Callable[[Level], None]" = lambda level: None
@@ -97,7 +97,7 @@ class StreamRequest:
 
     coded: "EncodedTable"
     chunks: "Callable[[int], Chunks]"
-    recipe: "FitSettings"
+    recipe: FitSettings
     max_bytes: int
     n_jobs: int | None
     report: Callable[[str], None]
@@ -124,6 +124,8 @@ class Family:
         smooths: whether the weights of smooth levels are penalised together; other families treat levels separately.
         takes_numbers: whether it takes numeric columns as they are, so that nothing is cut into levels.
         counts_cells: whether its fit begins with counts of cells.
+        sums_cells: whether its scores are sums over cells, all of a model in one table.
+        fits_by_gram: whether a fit to few rows can use the inner products of their features (row_space.py).
         shows_weights: whether its model is a table of cells and weights.
         learns_rows: how it learns row by row: from "counts", or with "ones" or "log theta" as the scale; "" if it
             cannot.
@@ -144,88 +146,90 @@ class Family:
     smooths: ClassVar[bool] = False
     takes_numbers: ClassVar[bool] = False
     counts_cells: ClassVar[bool] = True
+    sums_cells: ClassVar[bool] = False
+    fits_by_gram: ClassVar[bool] = False
     shows_weights: ClassVar[bool] = True
     learns_rows: ClassVar[str] = ""
     streams: ClassVar[bool] = False
     rival: ClassVar[str] = "lr"
-    paper: ClassVar[Mapping[str, Any]] = {}
+    paper: ClassVar[Params] = {}
 
     # ---- texts and properties of a recipe ---------------------------------------------------------------------
 
-    def check_together(self, params: Mapping[str, Any]) -> None:
+    def check_together(self, params: Params) -> None:
         """Raise `RecipeError` if these parameters exclude each other; the message names values that do not."""
 
-    def check_smooth(self, params: Mapping[str, Any]) -> None:
+    def check_smooth(self, params: Params) -> None:
         """Raise `RecipeError` if these parameters do not support smooth levels."""
 
-    def label(self, params: Mapping[str, Any]) -> str:
+    def label(self, params: Params) -> str:
         """Return a short name for legends and colours."""
         return self.name
 
-    def title(self, params: Mapping[str, Any]) -> str:
+    def title(self, params: Params) -> str:
         """Return one line: what is fitted, the start, loss, penalty, bounds and solver."""
         return self.label(params)
 
-    def training_method(self, params: Mapping[str, Any]) -> str:
+    def training_method(self, params: Params) -> str:
         """Return how the model is trained, in a report's words: "logistic regression"; "" to say nothing."""
         return ""
 
-    def is_regularised(self, params: Mapping[str, Any]) -> bool:
+    def is_regularised(self, params: Params) -> bool:
         """Return whether the weights of a fit with these parameters have a penalty."""
         return False
 
-    def solver(self, params: Mapping[str, Any]) -> str:
+    def solver(self, params: Params) -> str:
         """Return the solver that will run, "auto" resolved; "none" if nothing is fitted."""
         return "none"
 
-    def missing(self, params: Mapping[str, Any]) -> str:
+    def missing(self, params: Params) -> str:
         """Return how missing values are treated: "level", as one more level, or "skip", as no level."""
         return str(params.get("missing", "level"))
 
-    def is_random(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Params) -> bool:
         """Return whether the fit itself depends on the seed, apart from the split."""
         return False
 
-    def paper_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def paper_params(self, params: Params) -> dict[str, Any]:
         """Return the parameters of the paper's fit; where it ran alternatives, one of them stays as it is."""
         alternatives = {name: value if isinstance(value, tuple) else (value,) for name, value in self.paper.items()}
         return {name: params[name] if params[name] in values else values[0] for name, values in alternatives.items()}
 
-    def cells_depend_on_alpha(self, params: Mapping[str, Any]) -> bool:
+    def cells_depend_on_alpha(self, params: Params) -> bool:
         """Return whether the cells depend on alpha, so that a fit cannot start from the weights of another alpha."""
         return False
 
-    def objective_key(self, recipe: "FitSettings") -> Hashable:
+    def objective_key(self, recipe: FitSettings) -> Hashable:
         """Return a key that is equal for recipes that minimise the same function of the same cells and rows."""
         return recipe.to_json()
 
     # ---- a fit ---------------------------------------------------------------------------------------------------
 
-    def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> "Sequence[int | AllOrders]":
+    def counted_tuples(self, params: Params, n_columns: int) -> "Sequence[int | AllOrders]":
         """Return the tuples of n_columns columns whose cells a fit counts, as far as they are known without the
         rows.
         """
         return ()
 
-    def estimate(self, recipe: "FitSettings", shape: "TableShape", max_memory: int | None = None) -> "Estimate":
+    def estimate(self, recipe: FitSettings, shape: "TableShape", max_memory: int | None = None) -> "Estimate":
         """Return the estimate of fitting `recipe` to a table of this shape.
 
         max_memory: bytes that may be used; None for half of the free memory.
         """
         raise NotImplementedError
 
-    def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
+    def seconds(self, params: Params, rows: int, columns: int, classes: int) -> float:
         """Return about how many seconds a fit without steps takes to so many rows, columns and classes."""
         return BASE_SECONDS + _SECONDS_PER_COLUMN_PAIR * rows * columns**2
 
-    def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
+    def warm(self, recipe: FitSettings, n_classes: int, wide: bool = False) -> float:
         """Compile the kernels of a fit of `recipe` to n_classes classes; return the seconds, 0.0 if they were compiled.
 
         wide: whether codes and keys have 32 bits; else they have 16.
         """
         return 0.0
 
-    def warm_for(self, recipe: "FitSettings", prepared: "TrainingData", stop: StopToken = NEVER) -> float:
+    def warm_for(self, recipe: FitSettings, prepared: "TrainingData", stop: StopToken = NEVER) -> float:
         """Compile the kernels of a fit of `recipe` to prepared rows; return the seconds (0.0 if they were compiled)."""
         return self.warm(recipe, prepared.encoded.n_classes, prepared.has_wide_codes)
 
@@ -233,7 +237,7 @@ class Family:
         """Return the fit of the recipe to the rows; only for families with steps."""
         raise NotImplementedError
 
-    def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
+    def check_stream(self, params: Params, n_columns: int) -> None:
         """Raise `RecipeError` for parameters that a fit to batches of rows of n_columns columns does not support.
 
         It is called before anything is read.
@@ -244,7 +248,7 @@ class Family:
         raise NotImplementedError
 
 
-def rows_key(recipe: "FitSettings") -> tuple[Hashable, ...]:
+def rows_key(recipe: FitSettings) -> tuple[Hashable, ...]:
     """Return a key that is equal for recipes that use the same rows, cut and weighted in the same way."""
     weights = recipe.params.get("class_weight")
     weighting = tuple(sorted(weights.items(), key=str)) if isinstance(weights, Mapping) else weights

@@ -10,14 +10,14 @@ T^2, so that for many tuples fewer rows are used.
 """
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.families.build_fit import weights_of
+from alrviz.fitting.fit_settings import Params
 from alrviz.fitting.objectives.linear import ridge_of
 from alrviz.fitting.objectives.streamed import CodedRows
 from alrviz.fitting.solvers.stochastic import TRIAL_PASSES, search_eta0
@@ -68,7 +68,7 @@ class LeaveOneTupleOut:
     """
 
     def __init__(
-        self, tables: Tables, validation: CodedRows, params: Mapping[str, Any], seed: int, n_jobs: int,
+        self, tables: Tables, validation: CodedRows, params: Params, seed: int, n_jobs: int,
         stop: StopToken = NEVER, max_bytes: int | None = None,
     ):  # fmt: skip
         self._seed, self._n_jobs, self._stop = seed, n_jobs, stop
@@ -112,7 +112,7 @@ class LeaveOneTupleOut:
         run_parts(fit_without, self._tuples, self._n_jobs)
         return losses - self._validation_loss(None, eta, self._slices[1])
 
-    def _table(self, tables: Tables, params: Mapping[str, Any], cells: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _table(self, tables: Tables, params: Params, cells: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return AdaGrad's table before its first step, (R + 2, parts, W) (layout: kernels/adagrad.py).
 
         cells: (R,) the seen cells that the rows have; the last two rows of the table are the intercept's and one that

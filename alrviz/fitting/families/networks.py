@@ -21,6 +21,7 @@ from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.family import Family
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import SMOOTHING
+from alrviz.fitting.fit_settings import FitSettings, Params
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.warm import warm_networks
@@ -41,7 +42,6 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.fit_settings import FitSettings
 
 # A level that no row has with its parents must not be impossible.
 SMOOTHED = replace(
@@ -77,21 +77,21 @@ class Networks(Family):
 
     choice: ClassVar[SolverChoice] = SolverChoice("none", 0, "nothing is fitted: the tables are counted", 0)
 
-    def highest_order(self, params: Mapping[str, Any], n_columns: int) -> int:
+    def highest_order(self, params: Params, n_columns: int) -> int:
         """Return the highest order of the tables that the structure, or ande, needs of n_columns columns: 2 if pairs
         are counted.
         """
         return 2 if self.n_parents(params) and n_columns > 1 else 1
 
-    def n_parents(self, params: Mapping[str, Any]) -> int:
+    def n_parents(self, params: Params) -> int:
         """Return the maximum number of parents of a column, if the structure is searched."""
         return 1
 
-    def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
+    def structure(self, prepared: TrainingData, params: Params, stop: StopToken = NEVER) -> Structure:
         """Return the parents of each column, found on the training rows."""
         return naive_structure(prepared.encoded.n_columns)
 
-    def learn(self, prepared: TrainingData, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
+    def learn(self, prepared: TrainingData, recipe: FitSettings, stop: StopToken = NEVER) -> LearnedNetwork:
         """Return the network of the rows; for elr the start of its fit.
 
         Raises:
@@ -103,20 +103,20 @@ class Networks(Family):
         rows = (single, encoded.codes, encoded.y, encoded.weights, prepared.n_jobs, stop)
         return self.count(structure, rows, recipe.params)
 
-    def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> LearnedNetwork:
+    def count(self, structure: Structure, rows: tuple[Any, ...], params: Params) -> LearnedNetwork:
         """Return the network of a structure; `rows` are the arguments of `count_network` after the structure."""
         counts = count_network(structure, *rows)
         return LearnedNetwork(counts, counts.model())
 
-    def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> range:
+    def counted_tuples(self, params: Params, n_columns: int) -> range:
         """Return the orders of the tuples of n_columns columns that are counted: 1 up to the highest order."""
         return range(1, self.highest_order(params, n_columns) + 1)
 
-    def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
+    def warm(self, recipe: FitSettings, n_classes: int, wide: bool = False) -> float:
         """Compile counting and scoring of networks; return the seconds it took. wide: for codes of 32 bits too."""
         return warm_networks(wide)
 
-    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
+    def estimate(self, recipe: FitSettings, shape: TableShape, max_memory: int | None = None) -> Estimate:
         """Estimate a fit of `recipe` to a table of this shape: the counting of tables, then the network.
 
         max_memory: bytes that may be used; None for half of the free memory.
@@ -128,7 +128,7 @@ class Networks(Family):
             return without_seconds(tables)
         return estimate_by_formula(self.cost(shape, params, tables), self.choice, "tables", shape, max_memory)
 
-    def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
+    def cost(self, shape: TableShape, params: Params, tables: Estimate) -> Cost:
         """Return the cost of a fit; `tables`: the estimate of counting the tables that the structure is found from."""
         encoded = shape.encoded
         n_rows, n_classes, cells_by_column = encoded.n_rows, encoded.n_classes, self.possible_cells(encoded, params)
@@ -144,7 +144,7 @@ class Networks(Family):
         seconds = self.seconds(params, n_rows, encoded.n_columns, n_classes)
         return Cost(n_classes * (1 + sum(cells_by_column)), max(tables.cost.bytes, needed_bytes), seconds)
 
-    def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
+    def possible_cells(self, encoded: "Encoded", params: Params) -> list[int]:
         """Return for each column of encoded rows the maximum number of cells that it has together with its parents."""
         descending = np.sort(encoded.levels)[::-1].tolist()
         result = []
@@ -165,7 +165,7 @@ class TAN(Networks):
     params: ClassVar[Mapping[str, Param]] = {"smoothing": SMOOTHED}
     colours: ClassVar[Mapping[str, str]] = {"tan": "#7744DD"}
 
-    def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
+    def structure(self, prepared: TrainingData, params: Params, stop: StopToken = NEVER) -> Structure:
         """Return the tree with the largest conditional mutual information."""
         if prepared.encoded.n_columns == 1:
             return naive_structure(1)
@@ -193,15 +193,15 @@ class KDB(Networks):
     }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"kdb": "#BB3344"}
 
-    def title(self, params: Mapping[str, Any]) -> str:
+    def title(self, params: Params) -> str:
         """Return k, and whether columns and parents are selected, in one line."""
         return f"kdb k={params['k']}" + (" selective" if params["selective"] else "")
 
-    def n_parents(self, params: Mapping[str, Any]) -> int:
+    def n_parents(self, params: Params) -> int:
         """Return k."""
         return int(params["k"])
 
-    def structure(self, prepared: TrainingData, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
+    def structure(self, prepared: TrainingData, params: Params, stop: StopToken = NEVER) -> Structure:
         """Return KDB's structure, found on the training rows.
 
         Columns are ordered by mutual information with the class; each has the k earlier ones of most conditional
@@ -217,7 +217,7 @@ class KDB(Networks):
             information, conditional_information(prepared.tables(2, params["smoothing"], stop)), params["k"]
         )
 
-    def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> LearnedNetwork:
+    def count(self, structure: Structure, rows: tuple[Any, ...], params: Params) -> LearnedNetwork:
         """Return the network of `structure`, or of the best number of its parents and columns if `selective`.
 
         rows: the arguments of `count_network` after the structure.
@@ -245,11 +245,11 @@ class AnDE(Networks):
     colours: ClassVar[Mapping[str, str]] = {"ande": "#77BB55"}
     shows_weights = False
 
-    def title(self, params: Mapping[str, Any]) -> str:
+    def title(self, params: Params) -> str:
         """Return "a0de" to "a2de"."""
         return f"a{params['n']}de"
 
-    def highest_order(self, params: Mapping[str, Any], n_columns: int) -> int:
+    def highest_order(self, params: Params, n_columns: int) -> int:
         """Return n + 1.
 
         Raises:
@@ -262,7 +262,7 @@ class AnDE(Networks):
             )
         return int(params["n"]) + 1
 
-    def learn(self, prepared: TrainingData, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
+    def learn(self, prepared: TrainingData, recipe: FitSettings, stop: StopToken = NEVER) -> LearnedNetwork:
         """Return the counts of n and of n + 1 columns, and naive Bayes."""
         smoothing = recipe.params["smoothing"]
         order = self.highest_order(recipe.params, prepared.encoded.n_columns)
@@ -272,14 +272,14 @@ class AnDE(Networks):
         parents, wider = (prepared.tables(n, smoothing, stop) for n in (order - 1, order))
         return LearnedNetwork(naive_bayes.counts, AverageModel(parents, wider, naive_bayes.counts.model()), wider)
 
-    def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
+    def cost(self, shape: TableShape, params: Params, tables: Estimate) -> Cost:
         """Return the cost of a fit, which only counts the tables that `tables` estimates."""
         encoded = shape.encoded
         seconds = self.seconds(params, encoded.n_rows, encoded.n_columns, encoded.n_classes)
         return Cost(tables.cost.parameters, tables.cost.bytes, seconds)
 
 
-def learn(prepared: TrainingData, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
+def learn(prepared: TrainingData, recipe: FitSettings, stop: StopToken = NEVER) -> LearnedNetwork:
     """Return the network of a recipe of tan, kdb or elr (its start), or ande's mean of networks."""
     family = recipe.definition
     assert isinstance(family, Networks)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from math import comb
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,11 +20,9 @@ from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.cells import ALR, LR, WeightedFamily
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.selected import KEEP, check_keep, estimate_chosen, kept_text, max_grown, max_kept
+from alrviz.fitting.fit_settings import FitSettings, Params
 from alrviz.models.cell_space import AllOrders, Tuples, tuple_columns, tuple_sizes
 from alrviz.models.tuple_selection import Level, SelectionRows, next_tuples, top_scores
-
-if TYPE_CHECKING:
-    from alrviz.fitting.fit_settings import FitSettings
 
 _KEEP = replace(
     KEEP, default=1.0, keywords={}, help="Share of the tuples of each order from 2 on that are kept, or above 1 their "
@@ -41,19 +39,19 @@ class HierarchicalFamily(WeightedFamily):
     learns_rows = ""
     _label_by_scale: ClassVar[Mapping[str, str]] = {}
 
-    def all_tuples(self, params: Mapping[str, Any]) -> AllOrders:
+    def all_tuples(self, params: Params) -> AllOrders:
         """Return all tuples of one to n columns."""
         return AllOrders(params["order"], self.missing(params) == "skip")
 
-    def chooses_tuples(self, params: Mapping[str, Any]) -> bool:
+    def chooses_tuples(self, params: Params) -> bool:
         """Return whether `keep` selects some."""
         return bool(params["keep"] != 1.0)
 
-    def cells_depend_on_alpha(self, params: Mapping[str, Any]) -> bool:
+    def cells_depend_on_alpha(self, params: Params) -> bool:
         """Return whether tuples are selected: that takes fits with a penalty."""
         return self.chooses_tuples(params)
 
-    def tuples(self, rows: SelectionRows, params: Mapping[str, Any], n_columns: int) -> Tuples:
+    def tuples(self, rows: SelectionRows, params: Params, n_columns: int) -> Tuples:
         """Return all tuples of 1 to n columns; or single columns, and of each higher order the best tuples.
 
         These have the highest predicted gain over the model of those kept so far.
@@ -76,7 +74,7 @@ class HierarchicalFamily(WeightedFamily):
                 candidates = next_tuples(level.kept_tuples, n_columns, False)
         return chosen_tuples
 
-    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
+    def estimate(self, recipe: FitSettings, shape: TableShape, max_memory: int | None = None) -> Estimate:
         """Estimate a fit of `recipe` from cells; with `keep` at the order that takes most.
 
         max_memory: bytes that may be used; None for half of the free memory.
@@ -88,12 +86,12 @@ class HierarchicalFamily(WeightedFamily):
         estimate_order = partial(super().estimate, max_memory=max_memory)
         return estimate_chosen(recipe, shape, estimate_order, n_candidates, partial(max_kept, keep), together=True)
 
-    def title(self, params: Mapping[str, Any]) -> str:
+    def title(self, params: Params) -> str:
         """Return the line of lr or alr, and how many tuples are kept."""
         keep = params["keep"]
         return super().title(params) + (f", {kept_text(keep)} of the tuples of an order" if keep != 1.0 else "")
 
-    def check_together(self, params: Mapping[str, Any]) -> None:
+    def check_together(self, params: Params) -> None:
         """Raise `RecipeError` if settings do not fit together.
 
         Invalid are: tuples to keep that cannot be parsed; several alphas whose number is not `order`; `share="all"`
@@ -123,6 +121,7 @@ class HLR(HierarchicalFamily, LR):
 
     name = words = "hlr"
     menu_note = "lr, orders 1 to n"
+    fits_by_gram = True
     rival = "lr"
     params: ClassVar[Mapping[str, Param]] = {
         "keep": _KEEP, **LR.params, "alpha": replace(LR.params["alpha"], per_order=True)

@@ -74,15 +74,7 @@ class Param:
         if self.parse is not None and isinstance(value, Mapping):
             return self.parse(value)
         if self.choices:
-            value = tuple(value) if isinstance(value, list) else value  # JSON has no tuples
-            for choice in self.choices:
-                if type(choice) is type(value) and choice == value:
-                    return choice
-                # 1.0 counts as 1 and numpy's text as text; a bool is no number
-                if not isinstance(value, bool) and isinstance(value, str | Real) and choice == value:
-                    return choice
-            choices = ", ".join(map(repr, self.choices))
-            raise RecipeError(f"{name}={value!r} is not known; expected one of {choices}{nearest(value, self.choices)}")
+            return self._choice(name, value)
         if isinstance(value, str) and value in self.keywords:
             return value
         is_sequence = isinstance(value, Sequence) and not isinstance(value, str)
@@ -102,6 +94,16 @@ class Param:
             return self.default
         return int(number) if self.integer else number
 
+    def _choice(self, name: str, value: Any) -> Any:
+        """Return the choice that `value` means: 1.0 counts as 1 and numpy's text as text, but a bool is no number."""
+        value = tuple(value) if isinstance(value, list) else value  # JSON has no tuples
+        is_plain = isinstance(value, str | Real) and not isinstance(value, bool)
+        for choice in self.choices:
+            if (type(choice) is type(value) or is_plain) and choice == value:
+                return choice
+        choices = ", ".join(map(repr, self.choices))
+        raise RecipeError(f"{name}={value!r} is not known; expected one of {choices}{nearest(value, self.choices)}")
+
     def _numbers_by_order(self, name: str, values: Sequence[Any] | np.ndarray) -> tuple[float, ...] | float:
         """Return `values`, one for each order, as numbers within the limits; 0.0 if all are 0. `RecipeError` names
         `name`.
@@ -118,28 +120,30 @@ class Param:
 
     def _number(self, name: str, value: Any) -> float | int:
         """Return a value as a number, once it is within the limits; `RecipeError` names `name`."""
-        kind = "a whole number" if self.integer else "a number"
-        low_text, high_text = (_plain(self.low), _plain(self.high))
-        expected_text = f"expected {kind} {'above' if self.open_low else 'from'} {low_text}" + (
-            f" to {high_text}" if math.isfinite(self.high) else ""
-        )
-        if self.keywords and "[" not in name:  # each of several is a number
-            expected_text += f", or {' or '.join(map(repr, self.keywords))}"
-        if self.per_order and "[" not in name:
-            expected_text += ", or one for each order"
+        expected_text = self._expected_text(is_one_of_several="[" in name)
         if isinstance(value, bool) or not isinstance(value, Real):
             raise RecipeError(f"{name}={value!r} is not a number; {expected_text}")
         try:
             number = float(value)
         except OverflowError:  # a whole number with hundreds of digits
             number = math.inf
-        if self.integer and number != int(number) if math.isfinite(number) else True:
+        if not math.isfinite(number) or (self.integer and number != int(number)):
             raise RecipeError(f"{name}={value!r} does not fit; {expected_text}")
         if number < self.low or number > self.high or (self.open_low and number <= self.low):
             clamped = min(max(number, self.low), self.high)
             hint = "" if self.open_low and clamped == self.low else f"; the nearest is {_plain(clamped)}"
             raise RecipeError(f"{name}={value!r} is out of range; {expected_text}{hint}")
         return int(number) if self.integer else number
+
+    def _expected_text(self, is_one_of_several: bool) -> str:
+        """Return which numbers are valid, in words; is_one_of_several: of a tuple of numbers, one for each order."""
+        kind, bound = "a whole number" if self.integer else "a number", "above" if self.open_low else "from"
+        high_text = f" to {_plain(self.high)}" if math.isfinite(self.high) else ""
+        text = f"expected {kind} {bound} {_plain(self.low)}{high_text}"
+        if is_one_of_several:
+            return text
+        keywords_text = f", or {' or '.join(map(repr, self.keywords))}" if self.keywords else ""
+        return f"{text}{keywords_text}{', or one for each order' if self.per_order else ''}"
 
 
 def in_digits(value: Any) -> str:

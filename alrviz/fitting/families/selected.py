@@ -17,13 +17,13 @@ from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.cells import ALR
 from alrviz.fitting.families.left_out import rows_for
 from alrviz.fitting.families.param import Param
+from alrviz.fitting.fit_settings import FitSettings, Params
 from alrviz.models.cell_selection import CellLevel, as_selected_cells, cell_levels, join_sizes
 from alrviz.models.cell_space import AllOrders
 from alrviz.models.tuple_selection import SCORES, SelectionRows, levels
 from alrviz.passes.cost_model import PassSize
 
 if TYPE_CHECKING:
-    from alrviz.fitting.fit_settings import FitSettings
     from alrviz.models.cell_space import Tuples
 
 KEEP = Param(
@@ -65,7 +65,7 @@ _GROW = Param(
     help="Whether one column of a pair must have been kept, or both; of a triple one pair, or all.",
 )  # fmt: skip
 # The paper uses five passes of AdaGrad, without a penalty, with counts smoothed by 0.1.
-_PAPER: Mapping[str, Any] = {**ALR.paper, "solver": "adagrad", "max_iter": 5}
+_PAPER: Params = {**ALR.paper, "solver": "adagrad", "max_iter": 5}
 
 
 class SelectiveALR(ALR):
@@ -77,17 +77,17 @@ class SelectiveALR(ALR):
     params: ClassVar[Mapping[str, Param]] = {
         **_SELECTION, **ALR.params
     }  # fmt: skip
-    paper: ClassVar[Mapping[str, Any]] = _PAPER
+    paper: ClassVar[Params] = _PAPER
     colours: ClassVar[Mapping[str, str]] = {"salr": "#994477"}
     aliases: ClassVar[Mapping[str, str]] = {"selectivealr": 'Recipe("salr")'}
     smooths = False  # tuples are chosen by their own cells
     _label_by_scale: ClassVar[Mapping[str, str]] = {}
 
-    def title(self, params: Mapping[str, Any]) -> str:
+    def title(self, params: Params) -> str:
         """Return alr's line, and the share that is kept."""
         return f"{super().title(params)}, {kept_text(params['keep'])} of {params['unit']}s by {params['selection']}"
 
-    def check_together(self, params: Mapping[str, Any]) -> None:
+    def check_together(self, params: Params) -> None:
         """Raise `RecipeError` as alr does, for a fraction of a tuple, and for two choices that would use the same
         validation rows.
         """
@@ -114,7 +114,7 @@ class SelectiveALR(ALR):
             )
         check_keep(keep)
 
-    def tuples(self, rows: SelectionRows, params: Mapping[str, Any], n_columns: int) -> "Tuples":
+    def tuples(self, rows: SelectionRows, params: Params, n_columns: int) -> "Tuples":
         """Return the tuples of n_columns columns with the highest scores on `rows`.
 
         If scores are gains over a model of their parts, these are returned too.
@@ -141,7 +141,7 @@ class SelectiveALR(ALR):
             else tuple(columns for tuples_of_order in counted_tuples for columns in tuples_of_order)
         )
 
-    def counted_tuples(self, params: Mapping[str, Any], n_columns: int) -> "Sequence[int | AllOrders]":
+    def counted_tuples(self, params: Params, n_columns: int) -> "Sequence[int | AllOrders]":
         """Return alr's tuples of n_columns columns; those of lower orders too, if the parts of tuples are in the
         model.
         """
@@ -149,11 +149,11 @@ class SelectiveALR(ALR):
         all_orders = AllOrders(params["order"], self.missing(params) == "skip")
         return (all_orders,) if tuples and params["selection"] == "gain" else tuples
 
-    def cells_depend_on_alpha(self, params: Mapping[str, Any]) -> bool:
+    def cells_depend_on_alpha(self, params: Params) -> bool:
         """Return whether scores of tuples come from fits with the same penalty, as those of "cv" and "gain" do."""
         return params["selection"] not in SCORES
 
-    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
+    def estimate(self, recipe: FitSettings, shape: TableShape, max_memory: int | None = None) -> Estimate:
         """Estimate alr on the tuples counted at the largest level, plus keys of the rows for each kept tuple.
 
         If tuples are selected by gain, their parts are in the model too. max_memory: bytes that may be used; None for
@@ -165,12 +165,12 @@ class SelectiveALR(ALR):
         estimate_order = partial(super().estimate, max_memory=max_memory)
         return estimate_chosen(recipe, shape, estimate_order, n_candidates, max_kept_of, params["selection"] == "gain")
 
-    def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
+    def check_stream(self, params: Params, n_columns: int) -> None:
         """Raise `RecipeError` as alr does, and for too many tuples of n_columns columns to fit a model without each."""
         super().check_stream(params, n_columns)
         self._check_number(params, n_columns)
 
-    def _check_number(self, params: Mapping[str, Any], n_columns: int) -> None:
+    def _check_number(self, params: Params, n_columns: int) -> None:
         """Raise an error if selection="cv" would score more tuples of n_columns columns than it can."""
         if params["selection"] != "cv" or params["order"] == "auto":
             return
@@ -179,10 +179,10 @@ class SelectiveALR(ALR):
             if max_kept(params["keep"], tuples) < tuples:  # the rows decide how many grow from a part of them
                 break
 
-    def _hierarchy(self, params: Mapping[str, Any]) -> str:
+    def _hierarchy(self, params: Params) -> str:
         return ""
 
-    def _n_candidates(self, params: Mapping[str, Any], n_columns: int) -> dict[int, int]:
+    def _n_candidates(self, params: Params, n_columns: int) -> dict[int, int]:
         """Return the maximum number of tuples counted at each level, by their number of columns."""
         lowest = max(1, params["order"] - (params["selection"] == "gain"))
         return {level: comb(n_columns, level) for level in range(lowest, params["order"] + 1)}
@@ -227,7 +227,7 @@ def check_keep(keep: float | str) -> None:
 
 
 def estimate_chosen(
-    recipe: "FitSettings",
+    recipe: FitSettings,
     shape: TableShape,
     estimate_order: "Callable[[FitSettings, TableShape], Estimate]",
     n_candidates: Mapping[int, int],
@@ -287,8 +287,8 @@ class HierarchicalSelectiveALR(SelectiveALR):
     colours: ClassVar[Mapping[str, str]] = {"hsalr": "#13BF77"}
     aliases: ClassVar[Mapping[str, str]] = {"hierarchicalselectivealr": 'Recipe("hsalr")'}
 
-    def _hierarchy(self, params: Mapping[str, Any]) -> str:
+    def _hierarchy(self, params: Params) -> str:
         return str(params["grow"])
 
-    def _n_candidates(self, params: Mapping[str, Any], n_columns: int) -> dict[int, int]:
+    def _n_candidates(self, params: Params, n_columns: int) -> dict[int, int]:
         return max_grown(params["keep"], {1: n_columns}, n_columns, params["order"])

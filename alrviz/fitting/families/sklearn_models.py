@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from math import log2, sqrt
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -12,11 +12,11 @@ from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.family import BASE_SECONDS, Family
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import CLASS_WEIGHT
+from alrviz.fitting.fit_settings import FitSettings, Params
 from alrviz.fitting.solvers.choice import SolverChoice
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.fit_settings import FitSettings
 
 # Seconds: of a forest per row, tried column and level; of a boosted tree, and per row and column of it; of an SVM per
 # pair of rows.
@@ -37,11 +37,11 @@ class SklearnFamily(Family):
     takes_numbers = True
     counts_cells = shows_weights = False
 
-    def is_random(self, params: Mapping[str, Any]) -> bool:
+    def is_random(self, params: Params) -> bool:
         """Return True: trees and the folds of the calibration are random."""
         return True
 
-    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
+    def estimate(self, recipe: FitSettings, shape: TableShape, max_memory: int | None = None) -> Estimate:
         """Return the seconds and peak bytes of a fit of `recipe`: the table as numbers, plus the trees or the kernel
         cache.
 
@@ -52,7 +52,7 @@ class SklearnFamily(Family):
         cost = Cost(bytes=self.bytes(encoded, params), seconds=seconds)
         return estimate_by_formula(cost, _CHOICE, "numbers", shape, max_memory)
 
-    def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
+    def bytes(self, encoded: "Encoded", params: Params) -> int:
         """Return the bytes at the peak of a fit to encoded rows."""
         raise NotImplementedError
 
@@ -66,17 +66,17 @@ class Forest(SklearnFamily):
     params: ClassVar[Mapping[str, Param]] = {"n_estimators": _TREES}
     colours: ClassVar[Mapping[str, str]] = {"rf": "#BB0099"}
 
-    def title(self, params: Mapping[str, Any]) -> str:
+    def title(self, params: Params) -> str:
         """Return the number of trees."""
         return f"rf {params['n_estimators']} trees"
 
-    def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
+    def bytes(self, encoded: "Encoded", params: Params) -> int:
         """Return the bytes of trees, which grow with the encoded rows."""
         n = encoded.n_rows
         trees: int = params["n_estimators"] * n * (64 + 8 * encoded.n_classes)
         return 12 * n * encoded.n_columns + trees
 
-    def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
+    def seconds(self, params: Params, rows: int, columns: int, classes: int) -> float:
         """Return about the seconds of a fit: a tree sorts its rows level by level, whatever the number of columns and
         classes.
         """
@@ -102,21 +102,21 @@ class Boosting(SklearnFamily):
         ("boosting", "gradientboosting", "histgradientboosting"), 'Recipe("hgb")'
     )
 
-    def label(self, params: Mapping[str, Any]) -> str:
+    def label(self, params: Params) -> str:
         """Return its name in words: "hgb" is not a name for a legend."""
         return self.words
 
-    def title(self, params: Mapping[str, Any]) -> str:
+    def title(self, params: Params) -> str:
         """Return the number of trees."""
         return f"boosting {params['n_estimators']} trees"
 
-    def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
+    def bytes(self, encoded: "Encoded", params: Params) -> int:
         """Return the bytes of encoded rows as numbers and as bytes, gradients of every class, and a few score
         vectors.
         """
         return encoded.n_rows * (9 * encoded.n_columns + 40 * encoded.n_classes)
 
-    def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
+    def seconds(self, params: Params, rows: int, columns: int, classes: int) -> float:
         """Return about the seconds of a fit to so many rows and columns; with more than two classes there is a tree for
         each.
         """
@@ -142,16 +142,16 @@ class SVM(SklearnFamily):
     }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"svm": "#BB77FF"}
 
-    def title(self, params: Mapping[str, Any]) -> str:
+    def title(self, params: Params) -> str:
         """Return kernel and C."""
         return f"svm {params['kernel']}, C {params['C']:g}"
 
-    def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
+    def bytes(self, encoded: "Encoded", params: Params) -> int:
         """Return the bytes of one column per level of encoded rows, and of the kernel cache."""
         width = len(encoded.numeric) + int(np.delete(encoded.levels, encoded.numeric).sum())
         return 24 * encoded.n_rows * width + _KERNEL_CACHE_BYTES
 
-    def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
+    def seconds(self, params: Params, rows: int, columns: int, classes: int) -> float:
         """Return about the seconds of a fit, which are those of all pairs of rows, whatever the number of columns and
         classes.
         """

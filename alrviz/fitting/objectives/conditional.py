@@ -10,12 +10,10 @@ column and its parents; where missing columns are summed out, models/marginals.p
 their shares to the gradient.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from alrviz.errors import RecipeError
+from alrviz.fitting.fit_settings import Params
 from alrviz.fitting.objectives.ridge import FitObjective, Point
 from alrviz.fitting.prepare import TrainingData, class_weighted
 from alrviz.models.conditional import ConditionalTables
@@ -136,7 +134,7 @@ class ConditionalObjective(FitObjective):
 def conditional_objective(
     prepared: TrainingData,
     structure: Structure,
-    params: Mapping[str, Any],
+    params: Params,
     stop: StopToken = NEVER,
     *,
     sums_missing: bool = False,

@@ -36,6 +36,7 @@ from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.family import FitProblem, FitRequest, StreamRequest
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.families.selection_rows import MAX_LEARNER_ROWS, first_training_rows
+from alrviz.fitting.fit_settings import Params
 from alrviz.fitting.prepare import TrainingData, prepare, require_learnable
 from alrviz.fitting.recipe import Recipe, require_recipe
 from alrviz.fitting.runs.pass_checkpoint import ROWS, PassCheckpoint
@@ -559,7 +560,7 @@ class Run(RunAttributes, Job[Step]):
         self.activity = activity
 
 
-def _with_solver(recipe: Recipe, cost: Estimate) -> Mapping[str, Any]:
+def _with_solver(recipe: Recipe, cost: Estimate) -> Params:
     """Return the recipe's parameters with the chosen solver and memory."""
     choice = cost.choice
     if choice is None or choice.solver == "none":

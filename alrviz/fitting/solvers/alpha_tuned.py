@@ -81,7 +81,7 @@ class AlphaFold:
             ConvergenceTest(objective, MAX_STEPS, FINAL_TOL if close else SEARCH_TOL),
         )
         self._point = None  # its buffers are free for this fit
-        state = solver.init(objective, self._nearest_end(alpha))
+        state = solver.init(objective, self.nearest_weights(alpha))
         while test.verdict(state) is None:
             stop.check()
             state = solver.advance(objective, state)
@@ -94,11 +94,11 @@ class AlphaFold:
 
     def start_from(self, other: "AlphaFold", value: Floats) -> None:
         """Start at the end of the other fold's fit nearest to these alphas (G,), in the cells that both have."""
-        w = self.objective.weights_near(other.objective.model(other._nearest_end(value)))
+        w = self.objective.weights_near(other.objective.model(other.nearest_weights(value)))
         self.w = self.w if w is None else w
 
-    def _nearest_end(self, alpha: Floats) -> Floats:
-        """Return the final weights of the fit at the nearest alphas; w before the first."""
+    def nearest_weights(self, alpha: Floats) -> Floats:
+        """Return the final weights (M,) of the fit nearest to these alphas (G,); w before the first."""
         nearest_alpha = min(self.final_weights, key=lambda end: float(np.sum(np.log(end / alpha) ** 2)), default=None)
         return self.w if nearest_alpha is None else self.final_weights[nearest_alpha]
 

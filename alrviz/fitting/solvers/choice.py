@@ -9,8 +9,8 @@ fewer than MIN_CORRECTIONS   cg, which needs one direction; gd where the metric 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from alrviz.fitting.fit_settings import Params
 from alrviz.fitting.solvers.solver_support import chosen_solver
 from alrviz.fitting.solvers.tron import MAX_PAIRS
 
@@ -39,7 +39,7 @@ class SolverChoice:
     as_requested: bool = False
 
 
-def choose(params: Mapping[str, Any], room: float) -> SolverChoice:
+def choose(params: Params, room: float) -> SolverChoice:
     """Return the solver for `params` (a complete recipe's) with `room` for that many vectors of weights."""
     solver = chosen_solver(params)
     if solver == "none":
@@ -86,7 +86,7 @@ def _with_shortage(solver: str, n_corrections: int, requested: int, reason: str)
     return f"{solver}, with {n_corrections} corrections instead of {requested}: max_memory leaves no room for more"
 
 
-def _without_memory(params: Mapping[str, Any], room: float) -> SolverChoice:
+def _without_memory(params: Params, room: float) -> SolverChoice:
     """Return a solver without corrections for a complete recipe's `params`, as there is `room` for too few of them."""
     n_corrections = max(0, int(room))
     solver = "gd" if params["scale"] == "diagonal-adaptive" else "cg"

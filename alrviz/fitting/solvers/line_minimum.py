@@ -70,9 +70,10 @@ def exact_step(
             high, t = t, 0.5 * (low + t)
             continue
         is_lower = value <= ceiling + t * required_slope
-        if abs(slope) <= max_slope and (is_lower or (convex and slope <= 0.0)):
+        is_acceptable = is_lower or (convex and slope <= 0.0)
+        if abs(slope) <= max_slope and is_acceptable:
             return t, trials
-        if slope < 0.0 and (is_lower or convex):
+        if slope < 0.0 and is_acceptable:
             low = t
         else:
             high = t

@@ -12,9 +12,10 @@ Solvers and objectives have their names in recipes.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from alrviz.errors import RecipeError, nearest
+from alrviz.fitting.fit_settings import Params
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +58,7 @@ def compatible_solvers(objective: str, bounded: bool = False) -> list[str]:
     return [solver for solver, needs in NEEDS.items() if needs <= offers(objective, bounded)]
 
 
-def chosen_solver(params: Mapping[str, Any]) -> str:
+def chosen_solver(params: Params) -> str:
     """Return the solver for a linear family's parameters, "none" if nothing is fitted; choice.py explains."""
     solver = str(params.get("solver", "none"))
     if solver != "auto":
@@ -67,7 +68,7 @@ def chosen_solver(params: Mapping[str, Any]) -> str:
     return "tron" if has_penalty(params) and params["scale"] != "diagonal-adaptive" else "lbfgs"
 
 
-def has_penalty(params: Mapping[str, Any]) -> bool:
+def has_penalty(params: Params) -> bool:
     """Return whether `params` of a recipe have a penalty: alpha is above 0, or is "cv" or "auto", which choose one
     above 0.
     """

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from alrviz.errors import RecipeError
+from alrviz.fitting.fit_settings import Params
 from alrviz.fitting.objectives.ridge import Objective, Point
 from alrviz.fitting.solvers.line_minimum import ROUNDING_TOL, exact_step
 from alrviz.passes.rows import Floats
@@ -78,7 +79,7 @@ class Solver(Protocol):
         """
         raise RecipeError(f"{type(self).__name__} cannot be resumed by another process")
 
-    def chosen_params(self, state: SolverState) -> Mapping[str, Any]:
+    def chosen_params(self, state: SolverState) -> Params:
         """Return the recipe's parameters that the solver has chosen by now, by name."""
         return {}
 

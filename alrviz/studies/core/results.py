@@ -108,7 +108,7 @@ class StudyResults:
         columns |= {"repeat": split.repeat, "fold": split.fold, "train_share": split.share}
         return [columns | {name: value for name, value in row.items() if name != RELIABILITY} for row in result.rows]
 
-    def _accept(self, index: int, result: Result, stop: StopToken, arrival_seconds: float | None = None) -> bool:
+    def accept(self, index: int, result: Result, stop: StopToken, arrival_seconds: float | None = None) -> bool:
         """Add a result and notify waiting threads; return whether it was added, which it is not after `stop`.
 
         index: of the task. arrival_seconds: seconds since the computing began; None for a stored result.

@@ -285,7 +285,7 @@ class Study(StudyResults):
                 options: dict[str, Any] = {"n_jobs": self._n_jobs, "scheduler": self._scheduler}
                 beat = self._checkpoint.beat
                 for index, result in compute_tasks(remaining_tasks, self.datasets, stop=stop, tick=beat, **options):
-                    if self._accept(index, result, stop, time.monotonic() - start_time):
+                    if self.accept(index, result, stop, time.monotonic() - start_time):
                         self._checkpoint.save(index, self.tasks[index], result)
         except Exception as caught:  # on this thread nobody would see it: `rows`, `phase` and pages read self.error
             error = caught
@@ -302,4 +302,4 @@ class Study(StudyResults):
 
     def _load_saved(self, stop: StopToken) -> None:
         for index, result in self._checkpoint.load(self.tasks, self._results):
-            self._accept(index, result, stop)
+            self.accept(index, result, stop)

@@ -132,36 +132,35 @@ def first_axes(frame: pd.DataFrame, across: Any = None, up: Any = None, y: Any =
     """
     if frame.shape[1] < 2 or not len(frame):
         raise TableError(f"a map needs two columns and some rows, got {frame.shape[1]} and {len(frame):,}")
-    preferred_names = [name if name in frame.columns else None for name in (across, up if up != across else None)]
     names = list(frame.columns)
+    preferred_names = [name if name in names else None for name in (across, up if up != across else None)]
     sampled_rows = np.linspace(0, len(frame) - 1, min(MAX_SAMPLED_ROWS, len(frame))).astype(np.intp)
     rows = frame.iloc[sampled_rows]
     kind_by_name = {name: _kind(rows[name]) for name in names}
-    free_names = sorted((name for name in names if name not in preferred_names), key=kind_by_name.__getitem__)
-    chosen_names = [name for name in preferred_names if name is not None]
-    has_classes = y is not None and len(y) == len(frame)
+    has_classes = y is not None and len(y) == len(frame) and len(names) > 2
     classes = pd.factorize(np.asarray(y, dtype=object)[sampled_rows].astype(str))[0] if has_classes else None
+    chosen_names = [name for name in preferred_names if name is not None]
     while len(chosen_names) < 2:
-        candidates = [name for name in free_names if kind_by_name[name] == kind_by_name[free_names[0]]][:MAX_CANDIDATES]
-        best_name = candidates[0]
-        if classes is not None and len(names) > 2:
-            best_name = _most_informative(rows, candidates, chosen_names, classes)
-        free_names.remove(best_name)
-        chosen_names.append(best_name)
+        free_names = [name for name in names if name not in chosen_names]
+        first_kind = min(kind_by_name[name] for name in free_names)
+        candidates = [name for name in free_names if kind_by_name[name] == first_kind][:MAX_CANDIDATES]
+        chosen_names.append(_most_informative(rows, candidates, chosen_names, classes))
     if preferred_names == [None, None]:
-        first_name, second = sorted(chosen_names, key=lambda name: (kind_by_name[name] == _LEVELS, names.index(name)))
-    else:
-        first_name, second = chosen_names if preferred_names[0] is not None else reversed(chosen_names)
-    return first_name, second
+        chosen_names.sort(key=lambda name: (kind_by_name[name] == _LEVELS, names.index(name)))
+    elif preferred_names[0] is None:
+        chosen_names.reverse()
+    return chosen_names[0], chosen_names[1]
 
 
 def _most_informative(
-    rows: pd.DataFrame, candidates: Sequence[Any], chosen_names: Sequence[Any], classes: NDArray[np.intp]
+    rows: pd.DataFrame, candidates: Sequence[Any], chosen_names: Sequence[Any], classes: NDArray[np.intp] | None
 ) -> Any:
-    """Return the candidate that is most informative about the classes (N,) of rows.
+    """Return the candidate that is most informative about the classes (N,) of rows; without classes the first one.
 
     chosen_names: a column that is chosen already, together with which it counts; or none.
     """
+    if classes is None:
+        return candidates[0]
     fixed = _interval_codes(rows[chosen_names[0]]) if chosen_names else 0
     return max(candidates, key=lambda name: _information(fixed * N_INTERVALS + _interval_codes(rows[name]), classes))
 

@@ -19,6 +19,7 @@ from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.seeds import seed_of
 from alrviz.data.splits import holdout_spec
 from alrviz.errors import RecipeError, Stopped
+from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.prepare import TrainingData, prepare
 from alrviz.fitting.recipe import Recipe, require_recipe
 from alrviz.models.linear import LinearModel
@@ -29,7 +30,7 @@ from alrviz.studies.core.study import Study, StudyOptions
 from alrviz.studies.core.study_task import Result, StudyTask, plain, unpack
 from alrviz.studies.effects.interactions import MAX_UNASKED, Interactions
 
-FAMILIES = ("lr", "alr", "hlr", "halr", "salr", "hsalr", "anje")
+BAND_FAMILIES = tuple(name for name, family in FAMILIES.items() if family.sums_cells)
 BAND_QUANTILES = (0.05, 0.95)
 FORMAT = 2  # of the tasks' packed numbers: stored results of another format are computed again
 _QUANTILE_METHOD: Any = "weibull"  # of 30 refits, the default method's 5 % quantile is really at 8 %
@@ -59,10 +60,10 @@ class EffectStudy(Study):
         recipe = self.recipes[0].replace(holdout=options["holdout"], seed=options["seed"])
         return prepare(self.dataset, recipe)
 
-    def _accept(self, index: int, result: Result, stop: StopToken, arrival_seconds: float | None = None) -> bool:
+    def accept(self, index: int, result: Result, stop: StopToken, arrival_seconds: float | None = None) -> bool:
         """Compute the model's effects, or unpack a refit, before the result is shown, on the study's own thread.
 
-        The arguments and the result are those of `StudyResults._accept`.
+        The arguments and the result are those of `StudyResults.accept`.
         """
         draw = int(json.loads(self.tasks[index].options)["draw"])
         if draw == 0 and not result.failed and self.interactions is None:
@@ -72,7 +73,7 @@ class EffectStudy(Study):
                 return False
         if draw > 0 and not result.failed:
             self._refits_by_draw[draw] = unpack(result.predicted)
-        return super()._accept(index, replace(result, predicted=b""), stop, arrival_seconds)
+        return super().accept(index, replace(result, predicted=b""), stop, arrival_seconds)
 
     def _purify(self, numbers: Floats, stop: StopToken) -> None:
         """Compute the effects from the model's packed numbers (format: `effects_task.effects`)."""
@@ -182,8 +183,8 @@ def why_no_bands(recipe: Recipe) -> str:
     """Return why refits of a recipe would have other cells than its model; "" if they have the same."""
     params = recipe.params
     chosen_names = [name for name in ("order", "alpha", "keep") if isinstance(params.get(name), str)]
-    if recipe.family not in FAMILIES or params.get("unit") == "cell":
-        valid = f"one of {', '.join(FAMILIES)}, with all cells of a tuple"
+    if not recipe.definition.sums_cells or params.get("unit") == "cell":
+        valid = f"one of {', '.join(BAND_FAMILIES)}, with all cells of a tuple"
         return f"refits of {recipe.name} do not share its cells; expected {valid}"
     if chosen_names:
         return f"{chosen_names[0]}={params[chosen_names[0]]!r} may differ in each refit; expected a number"

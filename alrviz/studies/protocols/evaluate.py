@@ -21,6 +21,7 @@ from alrviz.errors import AlrvizError, RecipeError, TableError, nearest, plural
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.model_file import load_model
 from alrviz.estimators.predict_table import predict_with_notes
+from alrviz.fitting.runs.run import Run
 from alrviz.models.linear import log_softmax
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.compute_task import predict_fold
@@ -64,14 +65,9 @@ def evaluate(
     """
     if isinstance(model, (str, os.PathLike)):
         model = load_model(model)
-    if hasattr(model, "trace") and X is None:
-        if isinstance(model.dataset, Stream):
-            return _of_batches(model)
-        if not isinstance(model.dataset, Dataset):
-            raise RecipeError("the run is on encoded rows, not on a table; expected rows to evaluate on, as X and y")
-        splits = split_table(model.dataset, model.recipe.holdout, model.recipe.seed)
-        return evaluate_split(estimator_of(model), model.dataset, splits)
     if X is None:
+        if isinstance(model, Run):
+            return _evaluate_run(model)
         raise TableError("there are no rows to evaluate on; expected X and y, or a data set")
     if hasattr(model, "fit"):
         check_is_fitted(model)
@@ -79,9 +75,7 @@ def evaluate(
         raise AlrvizError(_without_probabilities(model))
     if isinstance(X, Dataset):
         sample_weight = X.weights if sample_weight is None else sample_weight
-        if isinstance(y, str) and y in X.X.columns:
-            raise TableError(f"{y!r} is a column that the model uses; expected the column of the class, {X.target!r}")
-        X, y = (X.X, X.y) if y is None else (X.X.join(X.frame[[y]]), y) if isinstance(y, str) else (X.X, y)
+        X, y = _rows_and_class(X, y)
     if isinstance(y, str):
         return evaluate_predictions(*predict_with_notes(model, X, keep="all"), y, sample_weight, rows_text)
     if y is None:
@@ -93,6 +87,17 @@ def evaluate(
     return evaluation_of(log_p, model.classes_, y, rows, sample_weight, rows_text)
 
 
+def _rows_and_class(dataset: Dataset, y: Any) -> tuple[pd.DataFrame, Any]:
+    """Return the rows of a data set and their class; `y` names another column than its own, or holds the classes."""
+    if y is None:
+        return dataset.X, dataset.y
+    if not isinstance(y, str):
+        return dataset.X, y
+    if y in dataset.X.columns:
+        raise TableError(f"{y!r} is a column that the model uses; expected the column of the class, {dataset.target!r}")
+    return dataset.X.join(dataset.frame[[y]]), y
+
+
 def _without_probabilities(model: Any) -> str:
     name = "the model" if model is None else type(model).__name__
     may_be_hinge = model is None or getattr(model, "objective", "") == "hinge"
@@ -100,12 +105,22 @@ def _without_probabilities(model: Any) -> str:
     return f"{name} has scores but no probabilities; expected {valid}"
 
 
-def _of_batches(run: Any) -> Evaluation:
-    """Evaluate a run on a table read in batches, on its test rows or, without any, on its training rows.
+def _evaluate_run(run: Run) -> Evaluation:
+    """Evaluate a run on its test rows or, without any, on its training rows."""
+    if isinstance(run.dataset, Stream):
+        return _evaluate_stream(run, run.dataset.name)
+    if run.dataset is None:
+        raise RecipeError("the run is on encoded rows, not on a table; expected rows to evaluate on, as X and y")
+    splits = split_table(run.dataset, run.recipe.holdout, run.recipe.seed)
+    return evaluate_split(estimator_of(run), run.dataset, splits)
 
-    Both are cached as codes in random order, so that the first rows are a random sample.
+
+def _evaluate_stream(run: Run, table_name: str) -> Evaluation:
+    """Evaluate a run on a table read in batches, whose rows are cached as codes in random order: the first rows are a
+    random sample.
     """
     model, coded = estimator_of(run), run.coded
+    assert coded is not None
     if not hasattr(model, "predict_proba"):
         raise AlrvizError(_without_probabilities(model))
     judging_part = "test" if coded.cache.n_rows("test") else "train"
@@ -121,7 +136,7 @@ def _of_batches(run: Any) -> Evaluation:
     rows, n_rows = pd.DataFrame(columns), coded.cache.n_rows(judging_part)
     notes = (f"evaluated on {len(y):,} of {n_rows:,} {row_words}, drawn at random",) if len(y) < n_rows else ()
     log_p = log_softmax(model.model_.scores(codes))
-    return Evaluation(tuple(map(str, coded.classes)), log_p, y, rows, None, f"{row_words} of {run.dataset.name}", notes)
+    return Evaluation(tuple(map(str, coded.classes)), log_p, y, rows, None, f"{row_words} of {table_name}", notes)
 
 
 def evaluate_predictions(
@@ -185,8 +200,8 @@ def evaluation_of(
     if unlearned:
         n_unlearned_rows = int((has_class & (codes < 0)).sum())
         shown_text = ", ".join(map(repr, unlearned[:3])) + (" ..." if len(unlearned) > 3 else "")
-        rows_text = plural(n_unlearned_rows, "row is", "rows are")
-        notes += (f"{rows_text} of a class that the model has not learned: {shown_text}",)
+        unlearned_text = plural(n_unlearned_rows, "row is", "rows are")
+        notes += (f"{unlearned_text} of a class that the model has not learned: {shown_text}",)
         codes = np.where(codes < 0, len(names) + class_codes(y, unlearned)[0], codes)
     n_classes = len(names) + len(unlearned)
     log_p = over_all_classes(np.asarray(log_p, dtype=float), np.arange(len(names)), n_classes, len(codes))

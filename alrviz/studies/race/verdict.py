@@ -28,6 +28,7 @@ from math import isnan
 import numpy as np
 
 from alrviz.errors import capitalize, join_words
+from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.race.milestones import UNITS, Milestones, RacerSummary, by_objective, falls_to_zero, milestones
 from alrviz.studies.race.race_summary import (
@@ -45,7 +46,8 @@ from alrviz.studies.statistics.verdict import Verdict, first_headline
 
 _MIN_COUNT = {"iterations": 1.0, "passes": 1.0, "seconds": 1e-3}  # smaller counts are treated as equal
 OVERFIT_RATIO = 1.02  # last test log loss over its lowest: a smaller rise is noise
-NOTHING_TO_FIT = ("anje", "nb")
+COUNTED_FAMILIES = [family for family in FAMILIES.values() if family.has_steps and "max_iter" not in family.params]
+NOTHING_TO_FIT = {label for family in COUNTED_FAMILIES for label in family.colours}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,31 +89,33 @@ def _verdict_on(racers: Sequence[RacerSummary], stopped_by: str, unit: str) -> R
     """
     counted_racers = [racer for racer in racers if racer.label in NOTHING_TO_FIT and not racer.empty]
     racers = [racer for racer in racers if racer.label not in NOTHING_TO_FIT]
-    if not racers or any(racer.empty for racer in racers):
-        failures = ("failed", "stopped", "diverged")
-        failed_racers = [racer for racer in racers if racer.outcome in failures and racer.empty]
+    outcomes, empty_racers = {racer.outcome for racer in racers}, [racer for racer in racers if racer.empty]
+    if not racers or empty_racers:
+        failed_racers = [racer for racer in empty_racers if racer.outcome in ("failed", "stopped", "diverged")]
         if failed_racers:
             return _early_end_verdict(failed_racers, stopped_by)
         return RaceVerdict("Press Run to start the race.", code="waiting")
-    if any(racer.outcome is None for racer in racers):
+    if None in outcomes:
         leading = leading_verdict(racers)
         return RaceVerdict(leading.headline, leading.detail, code="racing")
-    if any(racer.outcome in ("diverged", "failed") for racer in racers):
+    if outcomes & {"diverged", "failed"}:
         return _diverged_verdict(racers)
-    if any(racer.outcome == "stopped" for racer in racers):
+    if "stopped" in outcomes:
         return _stopped_verdict(racers, stopped_by)
     if len(by_objective(racers)) > 1:
         return _different_verdict(racers)
     if falls_to_zero(racers):
         return _perfect_fit_verdict(racers)
     result = _compare_speed(racers, milestones(racers, unit))
-    has_room = (
-        counted_racers
-        and len(racers) + len(counted_racers) <= MAX_DETAILED
-        and "heldout_log_loss" in counted_racers[0].frame
-    )
-    comparison = f" {heldout_words([*racers, *counted_racers])}" if has_room else ""
-    return replace(result, detail=f"{result.detail}{worse_heldout_words(racers)}{comparison}".strip())
+    details = f"{result.detail}{worse_heldout_words(racers)}{_generative_words(racers, counted_racers)}"
+    return replace(result, detail=details.strip())
+
+
+def _generative_words(racers: Sequence[RacerSummary], counted_racers: Sequence[RacerSummary]) -> str:
+    """Return the comparison on test rows with the racers that only count; "" without them, or for too many racers."""
+    if not counted_racers or len(racers) + len(counted_racers) > MAX_DETAILED:
+        return ""
+    return f" {heldout_words([*racers, *counted_racers])}" if "heldout_log_loss" in counted_racers[0].frame else ""
 
 
 def _early_end_verdict(racers: Sequence[RacerSummary], stopped_by: str) -> RaceVerdict:

@@ -27,7 +27,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.effects.interactions import Interactions, interactions
-from alrviz.studies.protocols.effect_bands import FAMILIES, effect_bands, purify_seconds, why_no_bands
+from alrviz.studies.protocols.effect_bands import BAND_FAMILIES, effect_bands, purify_seconds, why_no_bands
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.panes import say
 from alrviz.views.core.style import safe
@@ -64,7 +64,7 @@ class InteractionsSpec(StudySpec):
     noun, icon, study_function, takes_one_recipe = "interactions", "hub", staticmethod(effect_bands), True
     default_recipes = (Recipe("hlr", order=2, alpha=1.0),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": family_menu(FAMILIES, "order", "alpha"),
+        "family": family_menu(BAND_FAMILIES, "order", "alpha"),
         "order": recipe_menu("order", 96, {f"n = {n}": n for n in ORDERS}, "Order"),
         "alpha": recipe_menu("alpha", 104, label="alpha"),
         "refits": Menu("Resampled fits", 120, {name: name for name in REFITS}),
