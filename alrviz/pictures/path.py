@@ -235,10 +235,13 @@ def _points(rows: Sequence[Mapping[str, Any]], measure: str, colour: str) -> Dat
     }
 
 
-def spread(lines: pd.DataFrame, racer: int, alphas: Sequence[float], colour: str, key: Any = ()) -> Picture:
+def spread(
+    lines: pd.DataFrame, racer: int, alphas: Sequence[float], colour: str, key: Any = (), *, center: str = "center"
+) -> Picture:
     """Return the picture of how far a racer's weights are from its center: their quantiles against alpha.
 
-    lines: the study's summary; colour: of the lines; key: what it shows: a picture of another key is drawn anew.
+    lines: the study's summary; colour: of the lines; key: what it shows: a picture of another key is drawn anew;
+    center: its name.
     """
     column_names = [f"away_{percentile}" for band in BANDS for percentile in band] + ["away_50"]
     data: Data = {name: [] for name in ("x", *column_names)}
@@ -247,7 +250,7 @@ def spread(lines: pd.DataFrame, racer: int, alphas: Sequence[float], colour: str
         data = {"x": rows["alpha"].to_numpy(float)} | {name: rows[name].to_numpy(float) for name in column_names}
     return Picture(
         draw=partial(_draw_spread, alphas=alphas, colour=colour),
-        x=(across(alphas)[0], min(alphas)), y=_spread_range(data), labels=("alpha, log scale", "weights minus center"),
+        x=(across(alphas)[0], min(alphas)), y=_spread_range(data), labels=("alpha, log scale", f"weights - {center}"),
         axes={"x_axis_type": "log"}, data={"bands": data}, key=(racer, key),
     )  # fmt: skip
 

@@ -203,7 +203,7 @@ def test_nobody_is_told_more_than_the_owners_screen_has_shown(registry):
             len(line["y"]) == seen + 1 for view in reader.known["measures"] for line in view["lines"] if line["y"]
         )
         assert reader.known["state"] == "Live."
-        assert not any(" where " in headline or "fast" in headline for _, headline, _ in reader.known["verdicts"])
+        assert not any(" after " in headline or "fast" in headline for _, headline, _ in reader.known["verdicts"])
         late = Player().take(feed.full_message)
         assert late.film == reader.film
     for resting, state in (("paused", "Paused by its owner."), ("away", "Its owner is on another page.")):

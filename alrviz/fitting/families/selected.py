@@ -279,7 +279,7 @@ class HierarchicalSelectiveALR(SelectiveALR):
     """ALR^n on tuples grown level after level."""
 
     name = words = "hsalr"
-    menu_note = "selected, orders 1 to n"
+    menu_note = "selected, 1 to n"
     rival = "salr"
     params: ClassVar[Mapping[str, Param]] = {
         **_SELECTION, "grow": _GROW, **SelectiveALR.params

@@ -240,9 +240,9 @@ class PathView(StudyView):
         if self.study is None or self.lines is None or self.losses.picture is None or self._offering:
             return
         key = self.losses.picture.key
-        self.weights.show(
-            pictures.spread(self.lines, self._shown_path, alphas_of(self.study), self._colour, key), self.study
-        )
+        center = center_name(self.study.recipes[self._shown_path].params["center"])
+        spread = pictures.spread(self.lines, self._shown_path, alphas_of(self.study), self._colour, key, center=center)
+        self.weights.show(spread, self.study)
         if self.follower.is_quick_path(self._shown_path) and self.row() is None:
             self.follower.request(self._shown_path, self.current_alpha)
             self._wake()
@@ -306,7 +306,7 @@ def lines_of_study(study: "Study") -> tuple[list[Named], list[Named]]:
         is_searched = recipe.solver != "none"
         model_text = f"{recipe.family}, no penalty" if is_searched else generative_name(recipe)
         order_text = f" n={recipe.params['order']}" if len(orders) > 1 else ""
-        short_text = f"{recipe.family} alpha 0{order_text}" if is_searched else ""
+        short_text = f"{recipe.family} \N{GREEK SMALL LETTER ALPHA}=0{order_text}" if is_searched else ""
         references.append(Named(model_text + order_text, recipe.label, recipe_index, short_text))
     return paths, references
 
