@@ -156,9 +156,12 @@ class _TimeLimit:
     def begin_trial(self, order: int, budget_ratio: float) -> None:
         """Measure the seconds of an order from now on; raise _OrderNotTried if they will be more than are left.
 
-        The latest trial took some seconds on this machine; this one's passes cost so many times as much.
+        The latest trial took some seconds on this machine; this one's passes cost so many times as much. Nothing is
+        known before the first.
         """
-        estimated_seconds = self._trial_seconds * max(1.0, self._budget_ratio / budget_ratio)
+        estimated_seconds = self._trial_seconds
+        if estimated_seconds:
+            estimated_seconds *= max(1.0, self._budget_ratio / budget_ratio)
         if estimated_seconds > max(0.0, self.deadline.left):
             estimate_text = f"it takes over {estimated_seconds:.1g} s, more than was left of {self.text}"
             raise _OrderNotTried(f"order {order} was not tried: {estimate_text}")
