@@ -535,7 +535,7 @@ def test_fit_says_which_solver_a_sample_chose_and_how_many_passes_were_made(tmp_
         (["--family", "anje", "--keep", "0.3"], "--keep is for hlr, halr, salr, hsalr; anje has no such setting"),
         (["--grow", "weak"], "--grow is for hsalr; alr has no such setting"),
         (
-            ["--solver", "sgd"],
+            ["--solver", "sgd", "--alpha", "0"],
             "solver='sgd' is not supported for a table read in batches; expected 'auto' or 'averaged'",
         ),
         (["--center", "2"], "center=2"),
@@ -559,7 +559,9 @@ def test_fit_says_what_was_chosen_and_by_which_rows(tmp_path, capsys):
     given += ["--cache", str(tmp_path / "codes"), "--family", "salr", "--order", "auto", "--keep", "auto"]
     assert cli.main([*given, "--passes", "2"]) == 0
     said = capsys.readouterr().out
-    assert re.search(r"order=\d was chosen by validation log loss of 3 folds: .* rows drawn from the table", said)
+    assert re.search(
+        r"order=\d and alpha=.* chosen by validation log loss of 3 folds: .* rows drawn from the table", said
+    )
     assert re.search(r"keep=[\d.]+ was chosen by log loss on [\d,]+ validation rows: ", said)
     for option in ("--order", "--keep"):
         with pytest.raises(SystemExit):

@@ -292,17 +292,17 @@ def test_rows_that_repeat_are_counted_in_the_notes():
 
 
 def test_a_column_that_one_text_keeps_from_being_numbers_is_noted_with_how_it_is_read():
-    values = [f"{12 + k / 10:.1f}" for k in range(75)] + ["n.b."]
+    values = [f"{12 + k / 10:.1f}" for k in range(75)] + ["unclear"]
     csv = "Hb,class\n" + "".join(f"{value},{'ab'[k % 2]}\n" for k, value in enumerate(values))
     dataset = read_table(io.StringIO(csv), target="class")
-    (note,) = [note for note in dataset.notes if "'n.b.'" in note]
+    (note,) = [note for note in dataset.notes if "'unclear'" in note]
     assert "1 value is no number in 'Hb'" in note
     assert "missing=()" in note
     assert "How it was read" in for_page(note)
     assert dataset.frame["Hb"].isna().sum() == 1
     again = read_table(io.StringIO(csv), target="class", options=alrviz.ReadOptions(missing=()))
-    assert "n.b." in set(again.frame["Hb"])
-    rows = read_new_rows(io.StringIO("Hb\nn.b.\n3.5\n"), dataset.spec)
+    assert "unclear" in set(again.frame["Hb"])
+    rows = read_new_rows(io.StringIO("Hb\nunclear\n3.5\n"), dataset.spec)
     assert rows.X["Hb"].tolist()[1] == 3.5
     assert not rows.unread, "the same text is missing in new rows as well"
 

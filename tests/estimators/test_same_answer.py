@@ -95,12 +95,11 @@ def model_of(rng):
         "missing": ["level", "skip"][int(rng.integers(0, 2))],
         "discretize": ["mdl", "quantile", None][int(rng.integers(0, 3))],
         "n_bins": 4,
-        "alpha": 0.3,
     }
     return [
         NaiveBayesClassifier(**settings),
-        LRClassifier(order=1, max_iter=3, tol=0.0, unseen="m-estimate", **settings),
-        LRClassifier(order=2, max_iter=3, tol=0.0, **settings),
+        LRClassifier(order=1, alpha=0.3, max_iter=3, tol=0.0, unseen="m-estimate", **settings),
+        LRClassifier(order=2, alpha=0.3, max_iter=3, tol=0.0, **settings),
         TANClassifier(discretize=settings["discretize"], n_bins=4),
     ][int(rng.integers(0, 4))]
 

@@ -185,7 +185,7 @@ def test_coarse_search_uses_one_fold_then_all(monkeypatch):
 @pytest.mark.parametrize("recipe", [{}, {"keep": 3}, {"discretize": "smooth"}, {"family": "halr"}])
 def test_a_fold_starts_from_the_weights_of_another(monkeypatch, recipe):
     monkeypatch.setattr("alrviz.fitting.families.alpha_folds.MAX_GRAM_ROWS", 0)  # passes over cells
-    data = alrviz.load_demo("balance-scale", 300)
+    data = alrviz.load_demo("balance-scale", 600)
     _, _, (first, second, _) = tuning(data, **{"family": "hlr", "order": 2, **recipe})
     alpha = np.array([1.0, 3.0])
     first.evaluate(alpha, NEVER)
@@ -235,8 +235,6 @@ def test_unsupported_settings_raise():
     ]:
         with pytest.raises(alrviz.AlrvizError, match=words):
             alrviz.Recipe("alr", alpha="auto", **recipe)
-    with pytest.raises(alrviz.AlrvizError, match=r"expected a number from 0 to 1000000000000, or 'cv'$"):
-        alrviz.Recipe("salr", alpha="auto")
 
 
 def log_losses(p, y):

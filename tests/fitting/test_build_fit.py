@@ -33,7 +33,8 @@ def test_random_weights_are_the_seed_s_and_have_their_spread(params):
 def test_the_seed_of_a_start_is_no_matter_of_other_starts():
     encoded = table()
     runs = [
-        drain(Run.on_encoded(encoded, Recipe("alr", seed=seed, start="one", max_iter=3), n_jobs=1)) for seed in (0, 1)
+        drain(Run.on_encoded(encoded, Recipe("alr", seed=seed, start="one", alpha=1.0, max_iter=3), n_jobs=1))
+        for seed in (0, 1)
     ]
     assert same_steps(*(run.trace for run in runs))
 

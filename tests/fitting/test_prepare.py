@@ -77,7 +77,8 @@ def test_small_tables_have_no_holdout():
 
 
 def recipes():
-    return [Recipe("lr", max_iter=2), Recipe("alr", max_iter=2), Recipe("alr", order=1, max_iter=2), Recipe("anje")]
+    settings = {"alpha": 1.0, "max_iter": 2}
+    return [Recipe("lr", **settings), Recipe("alr", **settings), Recipe("alr", order=1, **settings), Recipe("anje")]
 
 
 @pytest.fixture
@@ -96,11 +97,11 @@ def test_racers_share_encoding_and_counts(counts):
     assert counts == {"fit": 1, "count": 2}  # two orders
     assert len({id(run.encoded) for run in runs}) == 1
     assert runs[0].tables is runs[1].tables is runs[3].tables
-    drain(Run(dataset, Recipe("lr", seed=1, max_iter=2)))
-    drain(Run(dataset, Recipe("lr", discretize="quantile", max_iter=2)))
-    drain(Run(dataset, Recipe("lr", missing="skip", max_iter=2)))
+    drain(Run(dataset, Recipe("lr", seed=1, alpha=1.0, max_iter=2)))
+    drain(Run(dataset, Recipe("lr", discretize="quantile", alpha=1.0, max_iter=2)))
+    drain(Run(dataset, Recipe("lr", missing="skip", alpha=1.0, max_iter=2)))
     assert counts["fit"] == 4
-    drain(Run(dataset, Recipe("lr", smoothing=0.5, max_iter=2)))
+    drain(Run(dataset, Recipe("lr", smoothing=0.5, alpha=1.0, max_iter=2)))
     assert counts == {"fit": 4, "count": 6}
 
 
@@ -118,8 +119,8 @@ def test_concurrent_racers_share_encoding_and_counts(counts):
 def test_runs_on_other_numbers_of_threads_share_them_and_keep_to_theirs(counts, monkeypatch):
     monkeypatch.setattr(threads, "available_threads", lambda: 4)
     dataset = load_demo("iris")
-    drain(Run(dataset, Recipe("lr", max_iter=2)))
-    one = drain(Run(dataset, Recipe("lr", max_iter=2), n_jobs=1))
+    drain(Run(dataset, recipes()[0]))
+    one = drain(Run(dataset, recipes()[0], n_jobs=1))
     assert counts == {"fit": 1, "count": 1}
     assert one._fit.objective.rows.n_jobs == 1
     prepared = prepare(dataset, Recipe("lr"))

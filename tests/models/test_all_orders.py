@@ -204,7 +204,7 @@ def test_several_alphas_are_validated_saved_and_streamed(tmp_path, car):
     assert recipe == alrviz.Recipe.from_json(recipe.to_json())
     assert "L2 penalty 0.1, inf on phi" in recipe.name
     assert recipe.replace(order=3).params["alpha"] == (0.1, float("inf"), float("inf"))
-    assert recipe.replace(family="lr").params["alpha"] == alrviz.Recipe("lr", alpha=0.3).params["alpha"]
+    assert recipe.replace(family="lr").params["alpha"] == alrviz.Recipe("lr").params["alpha"]
 
     model = alrviz.HLRClassifier(alpha=(0.3, 2.0)).fit(car.X, car.y)
     alrviz.save_model(model, tmp_path / "m.zip")

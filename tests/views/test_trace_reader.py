@@ -8,6 +8,7 @@ import pytest
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.core.trace_reader import RaceReader, value_at
 from alrviz.views.race.player import Player
+from alrviz.views.race.player_status import button_state
 from alrviz.views.race.texts import TABLE_ROWS, ends_html, numbers_html, separation_html, values_html
 from tests.races import ByHand, a_step, searching
 
@@ -196,7 +197,7 @@ def test_racers_of_two_objectives_have_the_milestones_of_their_own():
 def test_the_slider_ends_at_the_last_iteration(race):
     player = Player()
     player.load_race(race)
-    assert player.buttons["last"] == 6
+    assert button_state(player).last == 6
 
 
 def test_a_long_table_is_spread_over_the_iterations():
