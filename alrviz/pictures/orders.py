@@ -189,6 +189,7 @@ def _losses(plot: Plot, orders: Sequence[int], auto: int | None, label: str, dar
     fig, means, reference = plot.figure, plot["means"], plot["reference"]
     colour, ink, quiet = family_colour(label), readable(family_colour(label), dark), readable(GREY, dark)
     _dress(fig, {order: f"n = {order}" for order in orders} | ({} if auto is None else {auto: "Auto"}))
+    fig.min_height = 190  # of its share in a low window
     if is_log:
         plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
     automatic_point = plot["automatic"]

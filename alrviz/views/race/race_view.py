@@ -97,7 +97,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         self._on_seen = on_seen
         self._ticks = 0
         self._drawn_reader: RaceReader | None = None
-        self._is_empty = True  # whether not even an empty picture is drawn for the recipes
+        self._expected: RaceReader | None = None  # of the empty picture that is drawn for the recipes
         self._drawn_step = (0, -1)  # number of the reader that was drawn, and its last iteration
         self._scoring: LatestJob | None = None
         self._verdict = Verdict("")
@@ -121,7 +121,8 @@ class RaceView(PlayerButtons, NotebookViewer):
         # it might need another line, and Run would move.
         status_styles = {"white-space": "nowrap", "min-width": "min(145px, 12vw)", "text-align": "right"}
         self.status = pn.pane.HTML("", stylesheets=[CSS], margin=(0, 0, 0, 16), styles=status_styles)
-        self.side = html(width=SIDE_WIDTH_PX, sizing_mode=None, css_classes=["alrviz-side"])
+        # Without a width of its own: Panel adds up those of parts side by side, as if their row did not wrap.
+        self.side = html(css_classes=["alrviz-side"])
         contents_text = "all numbers, with recipes, seed, data hash and version"
         buttons = [
             *picture_buttons({"the race": self.picture}, lambda _: self.origin()),
@@ -167,7 +168,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         self.cancel_scoring()
         self.player.unload_race()
         self._drawn_reader = self._scoring = None
-        self._verdict, self.outdated, self._is_empty = Verdict(""), False, True
+        self._verdict, self.outdated, self._expected = Verdict(""), False, None
         for pane in (self.sentence, self.side):
             say(pane, "")
         self._numbers.refresh()
@@ -178,12 +179,11 @@ class RaceView(PlayerButtons, NotebookViewer):
 
         It saves a third of a second when the first points arrive.
         """
-        if self.player.active_reader is None and self._is_empty:
-            self._is_empty = False
+        if self.player.active_reader is None and self._expected is None:
             runs: Any = [SimpleNamespace(recipe=recipe, trace=Trace(), outcome=None) for recipe in recipes]
-            reader = RaceReader(Race(None, runs))
-            self._measures.offer_measures_of(reader)
-            self._draw(reader)
+            self._expected = RaceReader(Race(None, runs))
+            self._measures.offer_measures_of(self._expected)
+            self._draw(self._expected)
 
     # -- buttons ------------------------------------------------------------------------------------------------------
 
@@ -286,8 +286,9 @@ class RaceView(PlayerButtons, NotebookViewer):
 
     def _redraw(self) -> None:
         """Draw curves, text and slider for the same step: on a busy machine the next tick may take a second."""
-        if self.player.reader is not None:
-            self._draw(self.player.reader)
+        reader = self.player.reader or self._expected
+        if reader is not None:
+            self._draw(reader)
         self._show_words()
         self.say_status(move_slider=True)
 
