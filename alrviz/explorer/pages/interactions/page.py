@@ -18,7 +18,7 @@ from alrviz.explorer.server.tables import MemoryReservation, safe_name
 from alrviz.explorer.shell.drop_strip import FileStrip
 from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.notices import error_text
-from alrviz.explorer.shell.theme import button, html
+from alrviz.explorer.shell.theme import button, html, room
 from alrviz.explorer.widgets.study_estimate import estimate_recipes, time_line
 from alrviz.explorer.widgets.study_page import Recommendation, StudyPage
 from alrviz.explorer.widgets.study_spec import Menu, StudySpec, choice, family_menu, recipe_menu
@@ -113,6 +113,8 @@ class InteractionsPage(StudyPage):
 
     title, icon, group, slug = "Interactions", "hub", "Understand", "interactions"
     spec_class, view_class = InteractionsSpec, InteractionsView
+    # Above the upper pictures stand the menus, the sentence and the row of Run, below them nothing that must be seen.
+    view_params: ClassVar[Mapping[str, Any]] = {"heights": (room(430, 307, 24), "320px")}
     packed_params = ("subset", "quantity", "of", "against", "row", "column", "muted", "labels")
     offers_race = True
     autorun_seconds = 5.0
