@@ -65,7 +65,7 @@ _METHODS = (
         lambda: Pipeline([("columns", numbers_of()), ("model", _silverman())]),
         {},
     ),
-    # Ours, whose rows have no vote for themselves, with the default penalty.
+    # Ours, whose rows have no vote for themselves, with alpha 10.
     _dlr("dlr-validation", "dlr (h by validation)", bandwidth="validation", alpha=10.0),
     _dlr("dlr-loo", "dlr (leave-one-out)", bandwidth="loo", alpha=10.0),
 )

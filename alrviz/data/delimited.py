@@ -34,8 +34,10 @@ DETECTION_LINES = 8  # the sample is at least so many times as long as the first
 MIN_MAX_LEVELS = 4  # levels of a column of words between single spaces, or a tenth of the lines if that is more
 MAX_FIELDS_RATIO = 3  # of the best delimiter to another in doubt: a decimal comma may be in every line
 NEARLY_EQUAL = 0.95  # share of evenly cut lines, relative to the best delimiter's, from which another is in doubt
-RULE = re.compile(r"^ *(?:-{2,}(?: +-+)+|={2,}(?: +=+)+) *\r?$", re.MULTILINE)  # below names of a fixed width
-RULES = re.compile(rb"^[ \t]*\+?-{2,}(?:\+-{2,})+\+?[ \t]*(?=\r?$)", re.MULTILINE)  # of psql and mysql
+FIXED_WIDTH_RULE = re.compile(
+    r"^ *(?:-{2,}(?: +-+)+|={2,}(?: +=+)+) *\r?$", re.MULTILINE
+)  # below names of a fixed width
+PRINTED_TABLE_RULE = re.compile(rb"^[ \t]*\+?-{2,}(?:\+-{2,})+\+?[ \t]*(?=\r?$)", re.MULTILINE)  # of psql and mysql
 LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
@@ -51,8 +53,8 @@ def read_delimited(data: Buffer, request: ReadRequest, width: int | None = None)
     content_start, content_end, stated_delimiter = _edges(data)
     data, width_notes = _cut_fixed_widths(data, options.delimiter)
     notes += width_notes
-    if RULES.search(data, 0, DETECTION_BYTES):
-        data, n_rules = RULES.subn(b"", data)
+    if PRINTED_TABLE_RULE.search(data, 0, DETECTION_BYTES):
+        data, n_rules = PRINTED_TABLE_RULE.subn(b"", data)
         rules_text = plural(n_rules, "line of dashes", "lines of dashes")
         notes.append(Note.with_code(NoteCode.FIXED_WIDTH, f"{rules_text} between the rows left out"))
     data, comment, comment_notes = _without_comments(data, content_start, options.comment)
@@ -132,7 +134,7 @@ def _cut_fixed_widths(data: Buffer, delimiter: str | None) -> tuple[Buffer, list
     Lines keep their numbers; those with a letter across an edge, such as titles, are unchanged.
     """
     head = bytes(data[:DETECTION_BYTES]).decode("utf-8", "replace")
-    rule = RULE.search(head)
+    rule = FIXED_WIDTH_RULE.search(head)
     if delimiter not in (None, FIXED_WIDTH_DELIMITER) or rule is None or FIXED_WIDTH_DELIMITER in head:
         return data, []
     if head.count("\n", 0, rule.start()) > MAX_TITLE_LINES:
@@ -141,7 +143,7 @@ def _cut_fixed_widths(data: Buffer, delimiter: str | None) -> tuple[Buffer, list
     edges = [0, *starts[1:], None]
     lines = bytes(data).decode("utf-8").split("\n")
     for i, line in enumerate(lines):
-        if RULE.match(line):
+        if FIXED_WIDTH_RULE.match(line):
             lines[i] = ""
         elif line.strip() and all(line[start - 1 : start] in ("", " ") for start in starts[1:]):
             cells = [line[start:end].strip() for start, end in pairwise(edges)]

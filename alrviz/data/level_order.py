@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from alrviz.data.parse_values import MONTHS, PIVOT, WEEKDAYS
 
 MAX_ORDERED_LEVELS = 200  # matching every level with every scale takes time, and longer scales are numbers
-DASHES = "-\u2013"  # also the typographic one, between the ends of a range
+RANGE_DASHES = "-\u2013"  # also the typographic one, between the ends of a range
 RANGE = re.compile(
     r"^(?P<sign>[<>]=?|≤|≥)?\s*(?P<low>\d+(?:\.\d+)?)\s*"
-    rf"(?P<rest>(?:[{DASHES}]|to|\.\.)\s*\d+(?:\.\d+)?|\+|(?:and |or )?(?:over|more|above))?$"
+    rf"(?P<rest>(?:[{RANGE_DASHES}]|to|\.\.)\s*\d+(?:\.\d+)?|\+|(?:and |or )?(?:over|more|above))?$"
 )
 # Periods and places in a row, with the numbers that order them: "early 1970s", "Q3 2019", "FY2021", "Wave 10", "1st".
 NUMBERED_WORDS = "wave|week|grade|year|level|stage|phase|round|tier|quarter|semester|term|visit|day|month|step"
@@ -39,7 +39,7 @@ CODED_ANSWER = re.compile(
     r"|^(?P<text>[^\W\d].*?) ?[(\[](?P<number>-?\d|10|[789][789])[)\]]$"
 )
 UNMARKED_CODE = re.compile(r"^-?\d+ [^\W\d]")
-NO_ANSWER = re.compile(
+NO_ANSWER_TEXT = re.compile(
     r"^(dk|d/k|dk/na|dk/nr|nr|na/dk|ref(used)?|don['\u2019]?t know|do not know|unknown|"
     r"not (known|asked|applicable|stated|reported|answered|available)|no (answer|response|data)|"
     r"(prefer|rather) not (to )?(say|answer)|missing|inap|not sure|unsure|wei(ß|ss) nicht|keine (angabe|antwort)|"
@@ -111,7 +111,7 @@ def answer_codes(levels: Sequence[str]) -> dict[str, tuple[int, str]] | None:
     labels = [label.lower() for _, label in answers.values() if label]
     if len(answers) < len(levels) or len(labels) < 2 or len(set(labels)) < len(labels):
         return None
-    codes = {code for code, label in answers.values() if not NO_ANSWER.match(label)}
+    codes = {code for code, label in answers.values() if not NO_ANSWER_TEXT.match(label)}
     are_counted = codes <= {*range(len(codes) + 1)} or not any(map(UNMARKED_CODE.match, levels))
     is_one_to_one = len({code for code, _ in answers.values()}) == len(levels)
     return answers if is_one_to_one and are_counted and not any(map(BAND_UNIT.search, levels)) else None
@@ -162,5 +162,5 @@ def _range_key(level: str) -> tuple[float, int]:
     sign = match["sign"] or ""
     if sign.startswith(("<", "≤")):
         return float(match["low"]), -1
-    is_open = bool(sign) or (match["rest"] or "-")[0] not in DASHES + "t."
+    is_open = bool(sign) or (match["rest"] or "-")[0] not in RANGE_DASHES + "t."
     return float(match["low"]), int(is_open)

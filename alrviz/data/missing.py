@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from alrviz.data.dates import parse_dates, split_pairs, time_form
 from alrviz.data.doubts import DoubtCode, DoubtNote
-from alrviz.data.level_order import MAX_ORDERED_LEVELS, NO_ANSWER, answer_codes
+from alrviz.data.level_order import MAX_ORDERED_LEVELS, NO_ANSWER_TEXT, answer_codes
 from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING, ReadOptions, missing_change
 from alrviz.data.parse_values import number_text, numbers_among
 from alrviz.data.quantities import measured_limits, plain_numbers
@@ -45,7 +45,7 @@ KEEP_AS_LEVEL = (  # in Python, on the page
 )
 MIN_ANSWERS = 2  # other levels of a column with answers such as "Don't know"
 MIN_GAP_RATIO = 2.0  # distance of a sentinel from the nearest other value, relative to the range of the others
-DASHES = "-\u2013\u2014"
+MISSING_DASHES = "-\u2013\u2014"
 CODE_TEXT = "^[A-Z]{2}$"  # codes of countries and states, among which NA is Namibia
 MIN_CODES = 3
 
@@ -126,10 +126,10 @@ def _is_level(token: str, other_texts: TextColumn, is_measured: bool) -> bool:
     if token in CERTAIN:
         are_codes = len(other_texts.levels) >= MIN_CODES and all_match(other_texts.levels, CODE_TEXT)
         return are_codes and bool(re.match(CODE_TEXT, token))
-    if len(other_texts.levels) == 0 and not token.strip(DASHES + "."):
+    if len(other_texts.levels) == 0 and not token.strip(MISSING_DASHES + "."):
         return False
     are_words = len(other_texts.levels) > 0 and pc.min(pc.utf8_length(other_texts.levels)).as_py() > 1
-    return not is_measured and not (are_words and not token.strip(DASHES))
+    return not is_measured and not (are_words and not token.strip(MISSING_DASHES))
 
 
 def _is_measured(column: TextColumn) -> bool:
@@ -245,7 +245,7 @@ def no_answers(columns: Sequence[pd.Series]) -> dict[str, list[str]]:
     for series in columns:
         levels = series.cat.categories.tolist() if isinstance(series.dtype, pd.CategoricalDtype) else []
         answers = (answer_codes(levels) if len(levels) <= MAX_ORDERED_LEVELS else None) or {}
-        texts = [level for level in levels if NO_ANSWER.match(answers[level][1] if answers else level)]
+        texts = [level for level in levels if NO_ANSWER_TEXT.match(answers[level][1] if answers else level)]
         for text in texts if len(levels) - len(texts) >= MIN_ANSWERS else ():
             columns_by_text.setdefault(text, []).append(str(series.name))
     return columns_by_text

@@ -33,7 +33,7 @@ VALUE_NAME = re.compile(
 )
 MAX_KEY_COLUMNS = 6  # among which one or two that number the cases are looked for
 MIN_ROWS_PER_CASE = 1.5
-LONG_FORM_ROWS = 20_000  # from which the long form is detected
+MAX_LONG_FORM_ROWS = 20_000  # first rows of a table that are searched for the long form
 MIN_COUNTS, MAX_COUNTS, MAX_COUNT_COLUMNS = 2, 10_000, 12  # rows and columns of a table of counts
 MAX_UNITS = 4  # of a column; with more they are words
 PERCENT = r"^[0-9.,]+ ?%$"
@@ -87,12 +87,14 @@ def long_form_note(columns: Sequence[pd.Series]) -> str:
     values = [column for column in columns if VALUE_NAME.match(str(column.name))]
     if len(parameters) != 1 or not values or parameters[0].dtype.kind != "O":
         return ""
-    others = [column[:LONG_FORM_ROWS] for column in columns if column is not parameters[0] and column is not values[0]]
+    others = [
+        column[:MAX_LONG_FORM_ROWS] for column in columns if column is not parameters[0] and column is not values[0]
+    ]
     for keys in chain(*(combinations(others[:MAX_KEY_COLUMNS], n_keys) for n_keys in (1, 2))):
         cases = pd.concat(keys, axis=1)
         n_cases = len(cases.drop_duplicates())
         is_case = n_cases > 1 and MIN_ROWS_PER_CASE * n_cases <= len(cases)
-        if is_case and not pd.concat([cases, parameters[0][:LONG_FORM_ROWS]], axis=1).duplicated().any():
+        if is_case and not pd.concat([cases, parameters[0][:MAX_LONG_FORM_ROWS]], axis=1).duplicated().any():
             names = [str(key.name) for key in keys]
             parameter, value = str(parameters[0].name), str(values[0].name)
             return (

@@ -113,8 +113,8 @@ class CellClassifier(RunClassifier):
         """(S, C) logarithm of each seen cell's smoothed share of its class."""
         return self.tables_.log_theta
 
-    def _for_columns(self, recipe: Recipe) -> Recipe:
-        """Return the recipe with order 1, with a warning, if there is one column and the order is 2, the default."""
+    def _lower_order_for_one_column(self, recipe: Recipe) -> Recipe:
+        """Return the recipe with order 1, with a warning, if X has one column and the order is the default, 2."""
         if self.n_features_in_ > 1 or recipe.params["order"] != ORDER.default:
             return recipe
         text = f"{type(self).__name__}: order={ORDER.default} needs two columns, and X has one; order=1 is fitted"

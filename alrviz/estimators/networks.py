@@ -145,8 +145,9 @@ class KDBClassifier(NetworkClassifier):
         log p(j's level) = log p(x_j | x_parents(j), k)        order: falling I(j; Y)
         parents of j     = the k earlier columns of the largest I(i; j | Y)                                  [KDB]
 
-    It keeps as many columns of the order, with up to as many parents, as have the lowest leave-one-out error (RMSE of
-    the probabilities) on the training rows [SKDB]; with `selective=False` all. k = 0 is naive Bayes then.
+    By default the fit keeps the first columns of the order, and the number of parents up to k, whose leave-one-out
+    error on the training rows (RMSE of the probabilities) is lowest [SKDB]. `selective=False` keeps all columns and k
+    parents; with k = 0 that is naive Bayes.
 
     {parameters}
 

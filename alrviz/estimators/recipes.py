@@ -166,7 +166,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_max_memory(self.max_memory)
         X = check_table(self, X, reset=True)
         X, y, weights = drop_weightless(X, check_classes(self, X, y), sample_weight)
-        recipe = self._for_columns(recipe)
+        recipe = self._lower_order_for_one_column(recipe)
         self._check(recipe)
         recipe = self._resolve_choices(recipe, X, y, weights)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -263,7 +263,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """The maximum number of steps of a fit: 0 for a family without steps, None if it is not known in advance."""
         return 0
 
-    def _for_columns(self, recipe: Recipe) -> Recipe:
+    def _lower_order_for_one_column(self, recipe: Recipe) -> Recipe:
         """Return the recipe that fits the number of columns, with a warning if that is another one."""
         return recipe
 

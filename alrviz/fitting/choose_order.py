@@ -67,12 +67,11 @@ PLANNED_FACTOR = 4
 # Beyond it only the best pairs are kept, and their folds do go over cells: 480 rows of 60 numbers took 420 s with a
 # larger factor, 5 s with all pairs in Gram matrices.
 GRAM_BUDGET_FACTOR = 40
-# The score test of the orders after one that did not lower the loss: how many, the largest probability (of the smallest
-# of all tuples, times their number) that leads to a trial, the most rows, tuples and cells of all tuples, and
-# the most cells of a tuple of columns with smooth levels.
-N_ORDERS_AHEAD, LACKING_P = 2, 1e-4
+# The score test after an order that did not lower the loss (`lacking_order`):
+N_ORDERS_AHEAD = 2  # how many further orders are tested
+LACKING_P = 1e-4  # an order is tried if its smallest p, times its number of tuples (Bonferroni), is below this
 MAX_TESTED_ROWS, MAX_TESTED_TUPLES, MAX_TESTED_CELLS = 10_000, 3_000, 3_000_000
-MAX_SMOOTH_CELLS = 256
+MAX_SMOOTH_CELLS = 256  # of a tuple of smooth columns, whose levels are merged to so few
 SHARES = GridSearch((1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05), patience=2, one_standard_error=True)
 # Returns the fit of a recipe to the training rows without the validation rows, which are its held-out rows.
 Build = Callable[[Recipe], FitProblem]
@@ -156,14 +155,15 @@ class _TimeLimit:
     def begin_trial(self, order: int, budget_ratio: float) -> None:
         """Measure the seconds of an order from now on; raise _OrderNotTried if they will be more than are left.
 
-        The latest trial took some seconds on this machine; this one's passes cost so many times as much. Nothing is
-        known before the first.
+        The estimate is the time of the latest trial, times how much more work this one is (ratio of the budget ratios).
+        Before the first trial nothing is known, and no order is refused.
         """
         estimated_seconds = self._trial_seconds
         if estimated_seconds:
             estimated_seconds *= max(1.0, self._budget_ratio / budget_ratio)
         if estimated_seconds > max(0.0, self.deadline.left):
-            estimate_text = f"it takes over {estimated_seconds:.1g} s, more than was left of {self.text}"
+            seconds_text = f"{estimated_seconds:,.{int(estimated_seconds < 1)}f} s"
+            estimate_text = f"it takes over {seconds_text}, more than was left of {self.text}"
             raise _OrderNotTried(f"order {order} was not tried: {estimate_text}")
         self._begin, self._budget_ratio = monotonic(), budget_ratio
 
@@ -218,7 +218,7 @@ class _OrderSearch:
                 break
             if trial is None:
                 fallback = self.recipe.replace(**({"alpha": INITIAL_ALPHA} if self._finds_alpha else {}))
-                text = f"too few rows to hold some out: order={order}{', alpha=1' * self._finds_alpha}"
+                text = f"too few rows to hold some out: order={order}{f', alpha={INITIAL_ALPHA:g}' * self._finds_alpha}"
                 return OrderChoice(fallback, self.prepared, text)
             if not self.accepted or trial.candidate.is_below(self.accepted[-1].candidate):
                 self.accepted.append(trial)
@@ -441,10 +441,8 @@ def lacking_order(
     columns = informative_columns(encoded.levels, recipe.missing == "skip")
     scores: Floats | None = None
     for order in orders:
-        n_tuples, merged = (
-            comb(len(columns), order),
-            encoded.with_merged_levels(max(2, int(MAX_SMOOTH_CELLS ** (1 / order)))),
-        )
+        n_tuples = comb(len(columns), order)
+        merged = encoded.with_merged_levels(max(2, int(MAX_SMOOTH_CELLS ** (1 / order))))
         n_cells = min(count_cells(merged.levels[columns], order), n_tuples * encoded.n_rows)
         if not 0 < n_tuples <= MAX_TESTED_TUPLES or n_cells > MAX_TESTED_CELLS:
             continue

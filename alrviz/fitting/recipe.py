@@ -176,8 +176,8 @@ class Recipe:
             }
         alpha, order = settings.get("alpha"), settings.get("order")
         if isinstance(alpha, tuple) and isinstance(order, int) and "order" in changes and "alpha" not in changes:
-            alpha = (*alpha, *alpha[-1:] * order)[:order]  # new orders get the penalty of the highest order so far
-            settings["alpha"] = alpha if any(map(math.isfinite, alpha)) else FAMILIES[family].params["alpha"].default
+            alphas = (*alpha, *alpha[-1:] * order)[:order]  # new orders get the penalty of the highest order so far
+            settings["alpha"] = alphas if any(map(math.isfinite, alphas)) else min(filter(math.isfinite, alpha))
         return Recipe(family, **settings)
 
     def to_json(self) -> str:

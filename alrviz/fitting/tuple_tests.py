@@ -72,19 +72,21 @@ class TupleCounts:
 
     def degrees_of_freedom(
         self,
-        tested: NDArray[np.bool_],
-        parts: Floats,
+        is_tested: NDArray[np.bool_],
+        free_shares: Floats,
         stop: StopToken = NEVER,
         statistics: Floats | None = None,
         max_p: float = 1.0,
     ) -> Floats:
-        """Return the degrees of freedom of each tuple, given which pairs (S, C) of cell and class are tested: for each
-        class the cells less the rank of their slices, times the mean of `parts` (S, C), the share that a cell and class
-        counts. For a complete table with parts 1 - E / N_c they are (L_1 - 1)(L_2 - 1) ... (C - 1).
+        """Return the degrees of freedom (T,) of the tuples.
 
-        If the rank would take too much memory, the complete table's ratio is used. Ranks take most of the time. With
-        the `statistics` (T,) of the tuples they are counted only until a lower bound of the degrees of freedom shows
-        that p is at least `max_p`; the bound is then returned.
+        For each class they are the tested cells less the rank of their slices, times the mean of `free_shares`. For a
+        complete table with free shares 1 - E / N_c they are (L_1 - 1)(L_2 - 1) ... (C - 1). If the rank would take too
+        much memory, the complete table's ratio is used.
+
+        is_tested: (S, C) which pairs of cell and class are tested. free_shares: (S, C) the share that a cell and class
+        counts. statistics: (T,) of the tuples; with them ranks, which take most of the time, are counted only until a
+        lower bound of the degrees of freedom shows that p is at least `max_p`; the bound is then returned.
         """
         df = np.zeros(len(self.tuples))
 
@@ -92,24 +94,28 @@ class TupleCounts:
             t = int(self.tuples[i])
             first_cell, end_cell = self.index.begin[t], self.index.begin[t + 1]
             classes_by_pattern: dict[bytes, list[int]] = {}  # classes of which the same cells are tested
-            for k in np.flatnonzero(tested[first_cell:end_cell].any(axis=0)).tolist():
-                classes_by_pattern.setdefault(tested[first_cell:end_cell, k].tobytes(), []).append(k)
+            for k in np.flatnonzero(is_tested[first_cell:end_cell].any(axis=0)).tolist():
+                classes_by_pattern.setdefault(is_tested[first_cell:end_cell, k].tobytes(), []).append(k)
             patterns = [*classes_by_pattern.values()]
-            cells = [first_cell + np.flatnonzero(tested[first_cell:end_cell, k]) for k, *_ in patterns]
-            shares = np.array([parts[here][:, ks].mean(axis=0).sum() for here, ks in zip(cells, patterns, strict=True)])
-            free_cells = np.zeros(len(cells))
+            cells_by_pattern = [first_cell + np.flatnonzero(is_tested[first_cell:end_cell, k]) for k, *_ in patterns]
+            shares = np.array([
+                free_shares[cells][:, classes].mean(axis=0).sum()
+                for cells, classes in zip(cells_by_pattern, patterns, strict=True)
+            ])  # fmt: skip
+            free_cells = np.zeros(len(patterns))
             if statistics is not None:
                 # Free cells are whole numbers: if there are any, there is at least one of the smallest share.
                 smallest_share = shares[shares > 0.0].min(initial=np.inf)
                 if chdtrc(smallest_share, statistics[i]) >= max_p:
+                    df[i] = smallest_share
                     return
-                free_cells[:] = [self._least_free_cells(t, here) for here in cells]
+                free_cells[:] = [self._least_free_cells(t, cells) for cells in cells_by_pattern]
             # Patterns that add most come first, so that few ranks show that p is large.
-            for j in np.argsort([-share * len(here) for share, here in zip(shares, cells, strict=True)]):
+            for j in np.argsort([-share * len(cells) for share, cells in zip(shares, cells_by_pattern, strict=True)]):
                 stop.check()
                 if statistics is not None and chdtrc(max(free_cells @ shares, smallest_share), statistics[i]) >= max_p:
                     break
-                free_cells[j] = self._free_cells(t, cells[j])
+                free_cells[j] = self._free_cells(t, cells_by_pattern[j])
             df[i] = free_cells @ shares
 
         run_parts(count_tuple, len(self.tuples), self.jobs)
@@ -139,7 +145,8 @@ def score_tests(
     """Return a row per tuple of columns: how much a model with these scores (N, C) would gain by it.
 
     Columns: "gain" and "gain_error" (nats per test row, with standard error), "chi2", "df", "p". max_p: the largest
-    "p" of interest, None for all; where "p" is at least so large, "df" and "p" may be lower bounds.
+    "p" of interest, None for all. Where it is surely at least so large, "df" is a lower bound, and the other columns
+    tell no more than that.
     """
     tuple_counts = TupleCounts.from_rows(encoded, tuples, n_jobs, stop)
     tables, slices, index, rows = tuple_counts.tables, tuple_counts.slices, tuple_counts.index, tuple_counts.rows

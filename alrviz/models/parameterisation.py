@@ -71,18 +71,18 @@ class LevelSteps:
 
     `size` scales the steps along each column of a tuple. In single columns it is estimated from how much the log odds
     of neighbours differ in the counts (`chain_variances`), so that one alpha serves both flat and steep columns.
-    (Validation log
-    loss of single columns: adult .273, with one size for all .275 to .285 by alpha; vowel .32, .39.) In tuples of
-    several columns nothing is known beforehand, and it is sqrt(2 / (levels - 1)): with steps of variance 1 the ends of
-    a chain then differ like two weights of variance 1, for any number of cuts.
+    (Validation log loss of single columns: adult .273, with one size for all .275 to .285 by alpha; vowel .32, .39.)
+    In tuples of several columns nothing is known beforehand, and it is sqrt(2 / (levels - 1)): with steps of variance 1
+    the ends of a chain then differ like two weights of variance 1, for any number of cuts.
 
     In a single column a trend, which is a sum of equal steps, costs less than steps up and down:
 
-        w[i] = sum over i' <= i of size (v[i'] + mean_share mean(v)),   mean(v) over the steps of the chain
+        w[i] = v[0] + sum over 0 < i' <= i of size (v[i'] + mean_share mean(v)),   mean(v) over the n steps i' > 0
 
-    `mean_share` gives the difference between the ends that a trend makes its estimated variance. (Test log loss of
-    single columns, alpha="auto", three splits: wdbc .114, without trends .135; vehicle .434, .454; vowel .269, .287;
-    pima .473, .475; ionosphere .201, .202; but glass .819, .780.)
+    `mean_share` is chosen so that, with steps of variance 1, the difference between the first and the last level has
+    the variance n size^2 + trend variance (`chain_variances`). (Test log loss of single columns, alpha="auto", three
+    splits: wdbc .114, without trends .135; vehicle .434, .454; vowel .269, .287; pima .473, .475; ionosphere .201,
+    .202; but glass .819, .780.)
 
     In a tuple of several columns that stands beside all of its subtuples, the first level of a chain has size 0,
     because the subtuples already have what it would add to all levels. (Pairs beside single columns, vowel: .28; .33
@@ -92,7 +92,7 @@ class LevelSteps:
         previous_cells: (n, S) the seen cell before each cell along column a of its tuple, -1 for none.
         size: (S + 1, 1), 1 for the intercepts.
         chains: (q, 2) the first step of each single column, and the one after its last, as rows of v.
-        mean_shares: (q,) times of the mean that are added to each step of a chain.
+        mean_shares: (q,) how many times the mean of its steps is added to each step of a chain.
     """
 
     previous_cells: NDArray[np.int32]
@@ -119,9 +119,9 @@ class LevelSteps:
         diagonals = []
         for (begin, end), share in zip(self.chains, self.mean_shares, strict=True):
             rows = curvature[begin:end]
-            trend = share * np.arange(1, len(rows) + 1)[:, None] / len(rows)  # of each level, by any step
-            later = ((1.0 + 2.0 * trend) * rows)[::-1].cumsum(axis=0)[::-1]
-            diagonals.append(later + (trend**2 * rows).sum(axis=0))
+            trend_slopes = share * np.arange(1, len(rows) + 1)[:, None] / len(rows)  # dw[level] / dv by the trend
+            curvature_sums = ((1.0 + 2.0 * trend_slopes) * rows)[::-1].cumsum(axis=0)[::-1]
+            diagonals.append(curvature_sums + (trend_slopes**2 * rows).sum(axis=0))
         kernels.suffix_sums(self.previous_cells, curvature)
         for (begin, end), diagonal in zip(self.chains, diagonals, strict=True):
             curvature[begin:end] = diagonal
@@ -140,21 +140,22 @@ class LevelSteps:
 
 
 def chain_variances(tables: Tables, ordered_levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return (a,) the variance of steps between neighbouring levels of smooth columns, and (a,) that of the difference
-    which a trend makes between their ends; in log odds, beyond the noise of counts.
+    """Return (a,) the variance of a step between neighbouring levels, and (a,) the variance of a trend: the part of the
+    difference between the first and the last level that equal steps make.
 
-    ordered_levels (a,): number of smooth levels of each column. They are those of the likeliest of a few random walks
-    with a drift, with lower bounds; 0 for a column without its own tuple. Counts are nearly normal around the walk's
-    log odds (see `walk_losses`).
+    Both are in log odds, without the noise of counts. They belong to the likeliest of a few random walks with a drift,
+    and have lower bounds; they are 0 for a column that has no tuple of its own. Counts are nearly normal around the
+    walk's log odds (see `walk_losses`). ordered_levels (a,): number of smooth levels of each column.
     """
-    space, steps, trends = tables.space, np.zeros(len(ordered_levels)), np.zeros(len(ordered_levels))
+    space, step_variances, trend_variances = tables.space, np.zeros(len(ordered_levels)), np.zeros(len(ordered_levels))
     single_columns = np.flatnonzero(space.sizes == 1)
     for t, column in zip(single_columns, space.tuples[single_columns, 0], strict=True):
         levels = int(ordered_levels[column])
         if levels > 1:
             begin, end = np.searchsorted(tables.seen_cells, (space.first[t], space.first[t] + levels))
-            steps[column], trends[column] = _likeliest_walk(tables.counts[begin:end], tables.class_counts, levels)
-    return steps, trends
+            variances = _likeliest_walk(tables.counts[begin:end], tables.class_counts, levels)
+            step_variances[column], trend_variances[column] = variances
+    return step_variances, trend_variances
 
 
 def _likeliest_walk(counts: NDArray[Any], class_counts: NDArray[Any], levels: int) -> tuple[float, float]:
@@ -168,16 +169,15 @@ def _likeliest_walk(counts: NDArray[Any], class_counts: NDArray[Any], levels: in
     counts = counts + (class_counts + 1.0) / (class_counts.sum() + classes)
     other_counts = counts.sum(axis=1, keepdims=True) - counts
     odds, noise_variances = np.log(counts / other_counts), 1.0 / counts + 1.0 / other_counts
-    steps, trends = (
-        np.repeat(step_unit * _WALK_VARIANCES, len(_TREND_VARIANCES)),
-        np.tile(_TREND_VARIANCES, len(_WALK_VARIANCES)),
-    )
-    losses = np.empty(len(steps))
-    kernels.walk_losses(odds, noise_variances, steps, trends, losses)
-    best, share = losses.argmin(), (classes - 1) / classes
+    step_variances = np.repeat(step_unit * _WALK_VARIANCES, len(_TREND_VARIANCES))
+    trend_variances = np.tile(_TREND_VARIANCES, len(_WALK_VARIANCES))
+    losses = np.empty(len(step_variances))
+    kernels.walk_losses(odds, noise_variances, step_variances, trend_variances, losses)
+    best = losses.argmin()
+    class_factor = (classes - 1) / classes  # from log odds of a class against the others to centred weights
     return (
-        max(MIN_STEP_VARIANCE * step_unit, float(steps[best]) * share),
-        max(MIN_TREND_VARIANCE, float(trends[best]) * share),
+        max(MIN_STEP_VARIANCE * step_unit, float(step_variances[best]) * class_factor),
+        max(MIN_TREND_VARIANCE, float(trend_variances[best]) * class_factor),
     )
 
 
@@ -226,11 +226,13 @@ def level_steps(tables: Tables, ordered_levels: NDArray[np.int64], has_parts: bo
     step_size = np.sqrt(np.where(is_smooth & (codes > 0), variance, 1.0).prod(axis=1))
     if has_parts:
         step_size[(is_smooth & (codes == 0) & (tuple_sizes > 1)).any(axis=1)] = 0.0
-    single_tuples = np.flatnonzero((space.sizes == 1) & (ordered_levels[space.tuples[:, 0]] > 1))
-    columns = space.tuples[single_tuples, 0]
-    n_steps, first_steps = ordered_levels[columns] - 1, np.searchsorted(seen_cells, space.first[single_tuples]) + 1
+    single_tuples = np.flatnonzero(space.sizes == 1)
+    columns, first_cells = space.tuples[single_tuples, 0], space.first[single_tuples]
+    begin, end = np.searchsorted(seen_cells, (first_cells, first_cells + ordered_levels[columns]))
+    has_steps = end - begin > 1  # columns of very many levels have only the cells that rows have
+    columns, chains = columns[has_steps], np.stack([begin + 1, end], axis=1)[has_steps]
+    n_steps = chains[:, 1] - chains[:, 0]
     mean_shares = np.sqrt(1.0 + trend_variance[columns] / (single_variance[columns] * n_steps)) - 1.0
-    chains = np.stack([first_steps, first_steps + n_steps], axis=1)
     return LevelSteps(cell_below, np.append(step_size, 1.0)[:, None], chains, mean_shares)
 
 

@@ -90,6 +90,22 @@ def test_steps_equal_prefix_sums(monkeypatch):
     np.testing.assert_allclose(steps.steps_to(w.copy()), v, rtol=1e-12)
 
 
+def test_trends_of_a_column_with_too_many_levels_for_a_cell_each(monkeypatch):
+    """Its chain has the cells that rows have, and no cell of the next tuple."""
+    monkeypatch.setattr("alrviz.models.cell_space.MAX_GRID_CELLS", 2)
+    encoded = chained(200)
+    encoded = encoded.take(np.flatnonzero((encoded.codes[0] != 2) & (encoded.codes[1] != 1)))
+    objective, w0 = prepared_objective(encoded, "hlr", order=2, alpha=0.3)
+    steps, tables = objective.parameterisation.steps, objective.parameterisation.tables
+    assert (np.diff(tables.tuple_of_seen[steps.chains - [[0, 1]]]) == 0).all()
+    rng = np.random.default_rng(0)
+    v, slopes = rng.normal(size=(2, *w0.shape))
+    assert dot(steps.sums(v), slopes) == pytest.approx(dot(v, steps.adjoint(slopes.copy())), rel=1e-10)
+    np.testing.assert_allclose(
+        steps.steps_to(steps.sums(v))[steps.size[:, 0] != 0], v[steps.size[:, 0] != 0], rtol=1e-9
+    )
+
+
 @pytest.mark.parametrize(("family", "params"), SETTINGS)
 def test_gradient_and_products_are_those_of_differences(family, params):
     objective, w0 = prepared_objective(chained(gaps=0.1), family, missing="skip", **{"alpha": 0.3, **params})

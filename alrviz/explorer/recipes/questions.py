@@ -38,7 +38,7 @@ def _for_streaming(recipe: Recipe) -> Recipe:
     if adapted.cuts in SMOOTH_WAYS:  # smooth levels, like alphas by inner folds, need the rows in memory
         adapted = adapted.replace(discretize="mdl" if adapted.discretize == "mdl-smooth" else "quantile")
     if adapted.params["alpha"] == "auto":  # trials take many passes
-        adapted = adapted.replace(alpha=adapted.definition.params["alpha"].link_default)
+        adapted = adapted.replace(alpha=adapted.definition.params["alpha"].default_in_links)
     try:
         adapted.definition.check_stream(adapted.params, _TYPICAL_COLUMNS)
     except RecipeError:

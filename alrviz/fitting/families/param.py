@@ -23,8 +23,9 @@ class Param:
 
     Attributes:
         default: the value of a recipe that does not name it.
-        link_default: what a link that does not name it means, where that is not the default: links keep their meaning
-            when a default changes. Of alpha it is the fixed number of races, which must not choose one each.
+        link_default: the value in a link that does not name the setting; None if it is `default`. It differs where a
+            default has changed, so that old links keep their meaning, and for alpha, where the models of a race need
+            one fixed number to be comparable.
         choices: each value, and its text in a menu.
         low, high: bounds of a number; `open_low`: whether `low` itself is excluded.
         integer: whether the number is a whole one.
@@ -91,7 +92,7 @@ class Param:
         """Return a number moved into the range of widgets and links; the default if that is impossible."""
         number = min(max(number, self.low), self.high, self.highest)
         if self.open_low and number <= self.low:
-            return self.default
+            return self.default_in_links
         return int(number) if self.integer else number
 
     def _choice(self, name: str, value: Any) -> Any:

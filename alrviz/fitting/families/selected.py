@@ -74,9 +74,7 @@ class SelectiveALR(ALR):
     name = words = "salr"
     menu_note = "selected, order n"
     rival = "alr"
-    params: ClassVar[Mapping[str, Param]] = {
-        **_SELECTION, **ALR.params
-    }  # fmt: skip
+    params: ClassVar[Mapping[str, Param]] = {**_SELECTION, **ALR.params}
     paper: ClassVar[Params] = _PAPER
     colours: ClassVar[Mapping[str, str]] = {"salr": "#994477"}
     aliases: ClassVar[Mapping[str, str]] = {"selectivealr": 'Recipe("salr")'}

@@ -43,11 +43,11 @@ def gram_matrices(left: Encoded, right: Encoded, order: int, whole: bool, n_jobs
         (float(not whole), several_steps, np.zeros_like(trends), result),
         (1.0, single_steps, trends, result[:1]),
     ):
-        features = (left.levels, left.smooth_levels, np.full(left.n_columns, base), steps, trend)
+        column_params = (left.levels, left.smooth_levels, np.full(left.n_columns, base), steps, trend)
 
-        def fill(k: int, features: tuple[np.ndarray, ...] = features, target: GramMatrices = target) -> None:
+        def fill(k: int, column_params: tuple[np.ndarray, ...] = column_params, target: GramMatrices = target) -> None:
             end_row = min(_ROWS_PER_CALL * k + _ROWS_PER_CALL, left.n_rows)
-            kernels.gram(*codes, *features, target, _ROWS_PER_CALL * k, end_row)
+            kernels.gram(*codes, *column_params, target, _ROWS_PER_CALL * k, end_row)
 
         run_parts(fill, -(-left.n_rows // _ROWS_PER_CALL), n_jobs)
     return result if whole else result[-1:]

@@ -46,8 +46,13 @@ from alrviz.studies.statistics.verdict import Verdict, first_headline
 
 _MIN_COUNT = {"iterations": 1.0, "passes": 1.0, "seconds": 1e-3}  # smaller counts are treated as equal
 OVERFIT_RATIO = 1.02  # last test log loss over its lowest: a smaller rise is noise
-COUNTED_FAMILIES = [family for family in FAMILIES.values() if family.has_steps and "max_iter" not in family.params]
-NOTHING_TO_FIT = {label for family in COUNTED_FAMILIES for label in family.colours}
+# Labels of the families that only count (the keys of `colours` are a family's labels).
+NOTHING_TO_FIT = {
+    label
+    for family in FAMILIES.values()
+    if family.has_steps and "max_iter" not in family.params
+    for label in family.colours
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,7 +97,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         self._on_seen = on_seen
         self._ticks = 0
         self._drawn_reader: RaceReader | None = None
-        self._expected: RaceReader | None = None  # of the empty picture that is drawn for the recipes
+        self._placeholder_reader: RaceReader | None = None  # of the empty picture before the first step
         self._drawn_step = (0, -1)  # number of the reader that was drawn, and its last iteration
         self._scoring: LatestJob | None = None
         self._verdict = Verdict("")
@@ -168,7 +168,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         self.cancel_scoring()
         self.player.unload_race()
         self._drawn_reader = self._scoring = None
-        self._verdict, self.outdated, self._expected = Verdict(""), False, None
+        self._verdict, self.outdated, self._placeholder_reader = Verdict(""), False, None
         for pane in (self.sentence, self.side):
             say(pane, "")
         self._numbers.refresh()
@@ -179,11 +179,11 @@ class RaceView(PlayerButtons, NotebookViewer):
 
         It saves a third of a second when the first points arrive.
         """
-        if self.player.active_reader is None and self._expected is None:
+        if self.player.active_reader is None and self._placeholder_reader is None:
             runs: Any = [SimpleNamespace(recipe=recipe, trace=Trace(), outcome=None) for recipe in recipes]
-            self._expected = RaceReader(Race(None, runs))
-            self._measures.offer_measures_of(self._expected)
-            self._draw(self._expected)
+            self._placeholder_reader = RaceReader(Race(None, runs))
+            self._measures.offer_measures_of(self._placeholder_reader)
+            self._draw(self._placeholder_reader)
 
     # -- buttons ------------------------------------------------------------------------------------------------------
 
@@ -286,7 +286,7 @@ class RaceView(PlayerButtons, NotebookViewer):
 
     def _redraw(self) -> None:
         """Draw curves, text and slider for the same step: on a busy machine the next tick may take a second."""
-        reader = self.player.reader or self._expected
+        reader = self.player.reader or self._placeholder_reader
         if reader is not None:
             self._draw(reader)
         self._show_words()
