@@ -372,9 +372,9 @@ def test_open_in_convergence_is_disabled_while_a_file_is_read(page):
     page.session.table.load_bytes(
         "mine.csv", "a,b,class\n" + "".join(f"{i},{i % 3},{'yn'[i % 2]}\n" for i in range(40))
     )
-    assert page._race.disabled
+    assert page._race[0].disabled
     settle(page)
-    assert not page._race.disabled
+    assert not page._race[0].disabled
 
 
 def test_costs_of_a_table_without_features_say_so(page):
@@ -590,10 +590,10 @@ def test_a_file_that_is_no_table_is_told_what_would_be_possible(page, code):
     assert "<b>" not in card.text.object
     assert page._full.visible
     assert page.session.table.dataset is before
-    assert page._race.disabled
+    assert page._race[0].disabled
     page.session.clear_notice()
     assert not card.panel.visible
-    assert not page._race.disabled
+    assert not page._race[0].disabled
 
 
 def test_a_table_of_a_zip_is_chosen_and_filled_down_on_the_page(page):

@@ -102,11 +102,10 @@ class DataPage(Page):
 
     def _head_card(self) -> Viewable:
         button_params = {"variant": "outlined", "margin": (0, 8, 0, 0)}
-        go, drawer = partial(self.session.go, "convergence", race=True), partial(self.session.open_drawer, True)
+        drawer = partial(self.session.open_drawer, True)
         demos = button("Demo sets", self._gallery.open, icon="apps", **button_params)
         options = button("How it was read", drawer, icon="tune", **button_params)
-        self._race = button("Open in Convergence", go, icon="show_chart", variant="contained", margin=0)
-        self._disable_race()
+        self._race = pn.Row(self._race_button(), margin=0)
         self._name.css_classes = ["alrviz-line"]
         self._split = split_menu(self.session)
         self._split.param.update(margin=(0, 8, 0, 0), align="center")
@@ -115,11 +114,24 @@ class DataPage(Page):
         )
         return card(controls_row, self._head, self._notes)
 
+    def _race_button(self) -> Viewable:
+        """Return "Open in Convergence", disabled while a table loads or a file was refused: it would open the table
+        before.
+        """
+        table, go = self.session.table, partial(self.session.go, "convergence", race=True)
+        result = button("Open in Convergence", go, icon="show_chart", variant="contained", margin=0)
+        result.disabled = table.refusal is not None or table.loading is not None
+        return result
+
     def _disable_race(self) -> None:
-        """Disable "Open in Convergence" while a table loads or a file was refused: it would open the table before."""
+        """Show the button in the table's state.
+
+        It is made again: a button that is changed while the browser first draws it may keep its first state.
+        """
         if self._built:
-            table = self.session.table
-            self._race.disabled = table.refusal is not None or table.loading is not None
+            new_button = self._race_button()
+            if new_button.disabled != self._race[0].disabled:
+                self._race[:] = [new_button]
 
     def _columns_row(self) -> Viewable:
         export = csv_button("columns.csv", self.columns_csv, "the list of columns", "Columns as CSV")
