@@ -34,9 +34,8 @@ DETECTION_LINES = 8  # the sample is at least so many times as long as the first
 MIN_MAX_LEVELS = 4  # levels of a column of words between single spaces, or a tenth of the lines if that is more
 MAX_FIELDS_RATIO = 3  # of the best delimiter to another in doubt: a decimal comma may be in every line
 NEARLY_EQUAL = 0.95  # share of evenly cut lines, relative to the best delimiter's, from which another is in doubt
-FIXED_WIDTH_RULE = re.compile(
-    r"^ *(?:-{2,}(?: +-+)+|={2,}(?: +=+)+) *\r?$", re.MULTILINE
-)  # below names of a fixed width
+# Lines below the names of columns of a fixed width.
+FIXED_WIDTH_RULE = re.compile(r"^ *(?:-{2,}(?: +-+)+|={2,}(?: +=+)+) *\r?$", re.MULTILINE)
 PRINTED_TABLE_RULE = re.compile(rb"^[ \t]*\+?-{2,}(?:\+-{2,})+\+?[ \t]*(?=\r?$)", re.MULTILINE)  # of psql and mysql
 LINE_END = re.compile(rb"\r\n|\n|\r")
 

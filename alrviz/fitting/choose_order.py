@@ -217,7 +217,7 @@ class _OrderSearch:
                 reason = str(end)
                 break
             if trial is None:
-                fallback = self.recipe.replace(**({"alpha": INITIAL_ALPHA} if self._finds_alpha else {}))
+                fallback = self.recipe.replace(alpha=INITIAL_ALPHA) if self._finds_alpha else self.recipe
                 text = f"too few rows to hold some out: order={order}{f', alpha={INITIAL_ALPHA:g}' * self._finds_alpha}"
                 return OrderChoice(fallback, self.prepared, text)
             if not self.accepted or trial.candidate.is_below(self.accepted[-1].candidate):

@@ -114,13 +114,16 @@ class DataPage(Page):
         )
         return card(controls_row, self._head, self._notes)
 
+    @property
+    def _is_race_disabled(self) -> bool:
+        """Whether a table loads or a file was refused: "Open in Convergence" would open the table before."""
+        return self.session.table.refusal is not None or self.session.table.loading is not None
+
     def _race_button(self) -> Viewable:
-        """Return "Open in Convergence", disabled while a table loads or a file was refused: it would open the table
-        before.
-        """
-        table, go = self.session.table, partial(self.session.go, "convergence", race=True)
+        """Return "Open in Convergence", in the table's state."""
+        go = partial(self.session.go, "convergence", race=True)
         result = button("Open in Convergence", go, icon="show_chart", variant="contained", margin=0)
-        result.disabled = table.refusal is not None or table.loading is not None
+        result.disabled = self._is_race_disabled
         return result
 
     def _disable_race(self) -> None:
@@ -128,10 +131,8 @@ class DataPage(Page):
 
         It is made again: a button that is changed while the browser first draws it may keep its first state.
         """
-        if self._built:
-            new_button = self._race_button()
-            if new_button.disabled != self._race[0].disabled:
-                self._race[:] = [new_button]
+        if self._built and self._race[0].disabled != self._is_race_disabled:
+            self._race[:] = [self._race_button()]
 
     def _columns_row(self) -> Viewable:
         export = csv_button("columns.csv", self.columns_csv, "the list of columns", "Columns as CSV")
