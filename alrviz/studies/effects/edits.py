@@ -62,6 +62,14 @@ def edit(model: CellClassifier, X: Any, y: Any, sample_weight: Any = None) -> "E
     Raises:
         RecipeError: if the model's score is no sum over cells, or has no probabilities.
         TableError: if y has a class that the model does not have.
+
+    >>> import alrviz
+    >>> data = alrviz.load_demo("age-curve")
+    >>> model = alrviz.HLRClassifier(order=1, alpha=1).fit(data.X[:1400], data.y[:1400])
+    >>> edits = alrviz.edit(model, data.X[1400:], data.y[1400:])
+    >>> edits.monotone("age", "increasing", label="ill")
+    >>> bool(edits.price.loc["log_loss", "change"] > 0)  # in truth the young and the old are ill
+    True
     """
     if not isinstance(model, CellClassifier) or not hasattr(model, "predict_proba"):
         raise RecipeError(
