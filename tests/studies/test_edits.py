@@ -78,7 +78,7 @@ def test_a_class_of_three_moves_against_all_others(numbers):
     edits.set({"c": 0.1, "b": "u"}, 1.5, label="mid")
     line = edits.log.iloc[0]
     assert line["columns"] == "b & c"
-    assert edits.values("b & c").loc[line["levels"], "mid"] == pytest.approx(1.5)
+    assert edits.values("b & c").loc[tuple(line["levels"].split(" & ")), "mid"] == pytest.approx(1.5)
     change = edits.model.predict_log_proba(numbers[0]) - model.predict_log_proba(numbers[0])
     odds = change - change[:, [0]]
     level = model.encoder_.transform(numbers[0])[2]
