@@ -162,8 +162,8 @@ class EditPart:
         ]
         rows_text = "Test rows" if effects.has_heldout else "These rows"
         steps_text = (
-            f"{n_steps} edit{'s' * (n_steps > 1)}, the latest {safe(edits.latest, 160)}. Ranking, whiskers and the curve "
-            "are those of the fitted model."
+            f"{n_steps} edit{'s' * (n_steps > 1)}, the latest {safe(edits.latest, 160)}. Ranking, whiskers and the "
+            "curve are those of the fitted model."
         )
         say(self.text, f"{rows_text}: {', '.join(texts)}. <span class='quiet'>{steps_text}</span>")
 
