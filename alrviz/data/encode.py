@@ -193,7 +193,10 @@ class Encoder:
         codes = np.empty((len(columns), _n_rows(columns)), dtype=code_dtype(self.levels_))
         for j, coded in enumerate(self.columns_):
             stop.check()
-            codes[j] = columns.codes(j, coded) if isinstance(columns, SparseColumns) else coded.transform(columns[j])
+            if isinstance(columns, SparseColumns) and coded.kind == "numeric":
+                codes[j] = _codes_of_entries(columns, j, coded)
+            else:
+                codes[j] = coded.transform(columns[j])
         return codes
 
     def _codes_of_row(self, X: Any) -> np.ndarray | None:
@@ -313,6 +316,15 @@ class Encoder:
         encoder.columns_ = tuple(ColumnEncoder.from_dict(column) for column in state["columns"])
         encoder.levels_ = np.array([column.n_levels for column in encoder.columns_], dtype=np.int64)
         return encoder
+
+
+def _codes_of_entries(columns: SparseColumns, j: int, coded: ColumnEncoder) -> np.ndarray:
+    """Return the codes (N,) of numeric column j of a sparse matrix, whose entries alone are looked up."""
+    rows, values = columns.entries(j)
+    entry_codes = coded.transform(pd.Series(np.append(values, 0.0)))
+    codes = np.full(columns.n_rows, entry_codes[-1])
+    codes[rows] = entry_codes[:-1]
+    return codes
 
 
 def _n_rows(columns: Sequence[pd.Series]) -> int:

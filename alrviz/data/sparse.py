@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
-    from alrviz.data.column_encoder import ColumnEncoder
-
 
 class SparseColumns(Sequence[pd.Series]):
     """The columns of a sparse matrix (N, a); each is made dense when it is asked for."""
@@ -61,13 +59,3 @@ class SparseColumns(Sequence[pd.Series]):
         """Return the sorted distinct values of column j, with 0 if a row stores none; NaN, if any, comes last."""
         rows, values = self.entries(j)
         return np.unique(np.append(values, np.zeros(int(len(rows) < self.n_rows))))
-
-    def codes(self, j: int, encoder: "ColumnEncoder") -> NDArray[np.intp]:
-        """Return the codes (N,) of column j."""
-        if encoder.kind != "numeric":
-            return encoder.transform(self[j])
-        rows, values = self.entries(j)
-        codes = encoder.transform(pd.Series(np.append(values, 0.0)))
-        result = np.full(self.n_rows, codes[-1])
-        result[rows] = codes[:-1]
-        return result
