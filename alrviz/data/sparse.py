@@ -51,11 +51,11 @@ class SparseColumns(Sequence[pd.Series]):
         return SparseColumns(self.matrix[rows])
 
     def entries(self, j: int) -> tuple[NDArray[np.integer], NDArray[np.float64]]:
-        """Return the rows and the values that column j stores."""
+        """Return the rows and the values, (n,) each, of the n entries that column j stores."""
         stored = slice(*self.matrix.indptr[j : j + 2])
         return self.matrix.indices[stored], self.matrix.data[stored]
 
     def distinct_values(self, j: int) -> NDArray[np.float64]:
-        """Return the sorted distinct values of column j, with 0 if a row stores none; NaN, if any, comes last."""
+        """Return the sorted distinct values (m,) of column j, with 0 if a row stores none; NaN, if any, comes last."""
         rows, values = self.entries(j)
         return np.unique(np.append(values, np.zeros(int(len(rows) < self.n_rows))))
