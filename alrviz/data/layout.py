@@ -233,7 +233,7 @@ def read_names(rows: Sequence[Sequence[str]], width: int, request: ReadRequest, 
     """
     header, known_layout = request.options.header, request.known_layout
     first_cells = tuple(cell.strip() for cell in rows[0])
-    if known_layout is not None and first_cells == known_layout.head:
+    if known_layout is not None and first_cells == known_layout.head and known_layout.long_form is None:
         names = [name for name in known_layout.names if name in first_cells or name not in TITLE_NAMES]
         if len(names) >= len(first_cells):  # fewer if another table beside it was dropped
             return NameRows(known_layout.n_names, first_cells, names)
