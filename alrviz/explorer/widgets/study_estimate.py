@@ -73,14 +73,15 @@ def costs_html(
     cell_class: str = "",
     measurements: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> str:
-    """Return the table of costs: a row per recipe, with the reason if it is left out.
+    """Return an HTML table of costs, a row per recipe: parameters, memory and seconds of a fit, or why it is left out.
 
     Args:
         planned: the estimate.
         first_heading: heading of the column of names, as HTML.
-        seconds_prefix: before estimated seconds.
+        seconds_prefix: text before each estimated time.
         cell_class: CSS class of cells with numbers ("n" aligns right).
-        measurements: mean parameters and seconds of the fits so far, by name; they replace the estimates.
+        measurements: (mean number of parameters, mean seconds) of the fits done so far, by recipe name; they replace
+            the estimates.
     """
 
     def cell(tag: str, text: str) -> str:
