@@ -103,7 +103,7 @@ RACERS: Mapping[str, Recipe] = MappingProxyType(
         },
         **{chosen_pull(name): _pull_recipe(family, center, "cv") for name, (family, center) in PULLED_KINDS.items()},
         "nb": Recipe("anje", order=1),
-        "tan": Recipe("tan"),
+        "tan": Recipe("tan", smoothing=1),
         **{f"elr {structure}": _tables_fitted(structure, True) for structure in ("nb", "tan")},
         **{f"elr {structure} to the end": _tables_fitted(structure, False) for structure in ("nb", "tan")},
         **_CHOSEN_TUPLES[2],
