@@ -475,7 +475,7 @@ def lacking_order(
     return None
 
 
-def _testable_tuples(encoded: Encoded, columns: Sequence[int], order: int) -> list[tuple[int, ...]]:
+def _testable_tuples(encoded: Encoded, columns: NDArray[np.signedinteger], order: int) -> list[tuple[int, ...]]:
     """Return the tuples of some columns in which a row's cell has, on average over the rows, at least MIN_EXPECTED
     expected rows of its class.
 
@@ -488,11 +488,11 @@ def _testable_tuples(encoded: Encoded, columns: Sequence[int], order: int) -> li
         shares = np.bincount(codes, encoded.weights) / encoded.total
         return float(shares @ shares)
 
-    same_level = {j: concentration(encoded.codes[j]) for j in columns}
+    same_level = {j: concentration(encoded.codes[j]) for j in columns.tolist()}
     expected_rows = encoded.total * concentration(encoded.y)
     return [
         members
-        for members in combinations(columns, order)
+        for members in combinations(columns.tolist(), order)
         if expected_rows * prod(same_level[j] for j in members) >= MIN_EXPECTED
     ]
 
