@@ -97,7 +97,7 @@ def test_an_effect_is_corrected_by_hand():
     view._press_cells(At)
     assert part.body.open
     assert part.cell.value == (bars["name"][1],)
-    assert part.value.value == pytest.approx(bars["value"][1], abs=1e-4)
+    assert part.value.value == pytest.approx(bars["value"][1], abs=1e-3)
     assert not part.undo.visible
     part.value.value = 0.25
     part.set.param.trigger("clicks")

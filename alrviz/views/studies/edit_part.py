@@ -42,7 +42,7 @@ class EditPart:
         self._name, self._of, self._against = "", 1, 0
         small: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0)}
         self.cell = pmui.Select(label="Cell", options={}, width=230, **small)
-        self.value = pmui.FloatInput(label="Log-odds", value=0.0, step=0.1, width=120, **small)
+        self.value = pmui.FloatInput(label="Log-odds", value=0.0, step=0.1, width=130, **small)
         self.set, self.rising, self.falling, self.flat, self.undo = (
             pmui.Button(label=label, variant="outlined", **small)
             for label in ("Set", "Make rising", "Make falling", "Flatten", "Undo")
@@ -105,7 +105,7 @@ class EditPart:
 
     def _show_value(self) -> None:
         if not self._setting and self.edits is not None and self.cell.value is not None:
-            change(self.value, value=round(self._log_odds(self.edits), 4))
+            change(self.value, value=round(self._log_odds(self.edits), 3))
 
     def _set(self, edits: Edits) -> None:
         effects, classes = self.effects, self._classes
