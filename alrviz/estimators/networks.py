@@ -182,7 +182,7 @@ class AnDEClassifier(CountedClassifier):
         p(k, x) = mean over tuples t of n columns of  p(x_t, k) * product over other columns j of  p(x_j | x_t, k)
 
     over the tuples whose cell some training row has [AnDE]. n = 0 is naive Bayes, n = 1 AODE. A row that shares no cell
-    with any training row is scored by naive Bayes.
+    with any training row is scored by tuples of n - 1 columns.
 
     {parameters}
 
