@@ -100,12 +100,14 @@ def still_svg(fig: figure, label: str, *, width: int = 520, height: int = 320) -
         page = _page(width, height)
         FigureDrawing(fig, page, width).draw()
         page.savefig(out, format="svg", transparent=True, metadata={"Date": None})
-    # Other pictures of the page have groups of the same names.
-    content = re.sub(r'(?<=<g) id="[\w.]+"|font-family: [^;]+; ', "", out.getvalue().partition("</defs>")[2])
+    content = out.getvalue().partition("</defs>")[2].replace("xlink:href", "href").replace("\n", " ")
+    content = re.sub(
+        r'(?<=<g) id="[\w.]+"|font-family: [^;]+; ', "", content
+    )  # other pictures have groups of these names
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-        f'viewBox="0 0 {width} {height}" role="img" aria-label="{escape(_printable(label))}" '
-        f'style="max-width:{width}px;width:100%" font-family="{FONT_NAME}" stroke-linejoin="round">{content}'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+        f'aria-label="{escape(_printable(label))}" style="max-width:{width}px;width:100%" '
+        f'font-family="{FONT_NAME}" stroke-linejoin="round">{content}'
     )
 
 
