@@ -100,10 +100,11 @@ def still_svg(fig: figure, label: str, *, width: int = 520, height: int = 320) -
         page = _page(width, height)
         FigureDrawing(fig, page, width).draw()
         page.savefig(out, format="svg", transparent=True, metadata={"Date": None})
-    content = out.getvalue().partition("</defs>")[2].replace("xlink:href", "href").replace("\n", " ")
+    content = " ".join(out.getvalue().partition("</defs>")[2].replace("xlink:href", "href").split())
     content = re.sub(
         r'(?<=<g) id="[\w.]+"|font-family: [^;]+; ', "", content
     )  # other pictures have groups of these names
+    content = re.sub(r' [dxy]="[^"]+"', lambda place: re.sub(r"(\.\d)\d+", r"\1", place[0]), content)  # tenths of a px
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
         f'aria-label="{escape(_printable(label))}" style="max-width:{width}px;width:100%" '
