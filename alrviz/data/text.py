@@ -167,10 +167,6 @@ class TextColumn:
         """Return the number of rows with one of these texts."""
         return int(np.isin(self.codes, pc.index_in(pa.array(texts, pa.string()), self.levels).drop_null()).sum())
 
-    def first_row(self, level: int) -> int:
-        """Return the number, from 1, of the first data row with this level."""
-        return int(np.argmax(self.codes == level)) + 1
-
     def categorical(self) -> "pd.Series":
         """Return the column as a categorical Series of strings, levels sorted."""
         import pandas as pd  # not at the top: score.py runs without pandas
