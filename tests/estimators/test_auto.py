@@ -27,7 +27,7 @@ def test_it_takes_the_order_that_the_table_needs_and_says_why():
     pairs = AutoClassifier().fit(X, (X[0] == X[1]) ^ (rng.random(600) < 0.1))
     assert (pairs.order_, len(pairs.alpha_)) == (2, 2)
     assert pairs.chosen_.startswith("order=2 and alpha=(")
-    assert " at 1, " in pairs.chosen_
+    assert " of order 1, " in pairs.chosen_
     assert "3 folds" in pairs.chosen_
     assert list(pairs.alphas_) == ["order", "alpha_1", "log_loss", "folds", "alpha_2", "alpha_3"]
     rng = np.random.default_rng(1)

@@ -133,7 +133,7 @@ def grids_menu(grids: Mapping[str, RecipeGrid]) -> Menu:
     def describe(spec: Any) -> str:
         return grids[spec.grid].description if spec.grid in grids else "The models that you have set"
 
-    return Menu("Models", 216, options, lambda spec: spec.grid, choose, description=describe)
+    return Menu("Models", 208, options, lambda spec: spec.grid, choose, description=describe)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ _PRESS_RUN = Verdict(
     "Press Run: which columns and pairs matter, and how certain is that?",
     "The model is fitted, split into effects, and refitted to resampled rows for the whiskers.",
 )
+_FITTING = Verdict("The model is being fitted.", _PRESS_RUN.detail)
 _ROW_PARAMS = ("of", "against", "row", "column", "changes")
 TABLE_ROWS = 40
 MAX_MENU_ITEMS = 400
@@ -191,7 +192,7 @@ class InteractionsView(StudyView, RowSettings):
             if len(fit_rows) and "sentence" in fit_rows:
                 self.tell_verdict(Verdict("The model could not be fitted.", str(fit_rows["sentence"].iloc[0])))
             else:
-                self.tell_verdict(_PRESS_RUN)
+                self.tell_verdict(_PRESS_RUN if study.phase == "waiting" else _FITTING)
             return
         n_refits, n_refits_in_all = study.progress.n_done - 1, study.progress.total - 1
         bands_text = "no whiskers yet" if n_refits_in_all else "no whiskers: nothing was refitted"

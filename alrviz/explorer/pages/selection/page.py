@@ -1,7 +1,7 @@
 """The page "Selection": the search for informative tuples, and the loss against the share of tuples kept."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -64,8 +64,8 @@ class SelectionSpec(StudySpec):
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": family_menu(SELECTIVE_FAMILIES, *Recipe("salr").params),
         "order": recipe_menu("order", 96, _orders, "Up to order"),
-        "selection": recipe_menu("selection", 192, label="Score"),
-        "grow": recipe_menu("grow", 192),
+        "selection": recipe_menu("selection", 184, label="Score"),
+        "grow": replace(recipe_menu("grow", 192), folded=True),
         "folds": Menu("Cross-validation", 144, FOLD_NAMES),
     }
     print_code = """for row in study.rows():
@@ -236,7 +236,7 @@ class SelectionPage(StudyPage):
 
     def cost_html(self, costs: PlannedStudy) -> str:
         """Return the table of costs by order."""
-        return costs_html(costs, f"{term_html('order')}, all kept", "", "n")
+        return costs_html(costs, f"{term_html('order')}, all kept")
 
     def recommendation(self) -> Recommendation | None:
         """Return the verdict's order and share, or those of the slider without a verdict."""
