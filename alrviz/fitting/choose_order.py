@@ -365,7 +365,8 @@ class _OrderSearch:
         n_folds = n_validation_folds(chosen.data.encoded.class_rows)
         folds_text = "a third of the rows" if n_folds == 1 else f"{n_folds} folds"
         losses_text = ", ".join(
-            f"{_loss_text(earlier.candidate.loss)} of order {earlier.recipe.params['order']}" for earlier in self.accepted
+            f"{_loss_text(earlier.candidate.loss)} of order {earlier.recipe.params['order']}"
+            for earlier in self.accepted
         )
         reason = reason if self._finds_order else "the order is as given"
         return OrderChoice(
