@@ -65,7 +65,7 @@ def pill(example: Example, on_try: Callable[[Example], None]) -> pmui.Button:
     return chip
 
 
-def data_menu(session: Session, on_choice: Callable[[], None] = lambda: None, width: int = 148) -> pmui.Select:
+def data_menu(session: Session, on_choice: Callable[[], None] = lambda: None, width: int = 160) -> pmui.Select:
     """Return the menu of tables; a choice loads the table. on_choice: called before it is loaded."""
     menu = select("Data", {}, width)
 

@@ -55,7 +55,7 @@ class RaceMenus:
             "min-width": f"{QUESTION_WIDTHS[0]}px",
         }
         self.question = select("Question", {}, None, sizing_mode="stretch_width", styles=flexible_styles)
-        self.data = data_menu(session, on_data)
+        self.data = data_menu(session, on_data, 148)
         self.whole = sample_or_all_menu(session)
         self.order = order_buttons()
         self.alpha = select("alpha", {}, 96, description=explain("alpha"))
