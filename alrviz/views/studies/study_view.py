@@ -52,10 +52,13 @@ class StudyBar:
         self.retry.visible = False
         self.retry.on_click(lambda _: view.press_retry())
         self.progress = pn.pane.HTML(
-            "", stylesheets=[CSS + _BAR], sizing_mode="stretch_width", align="center", margin=0,
+            "", stylesheets=[CSS + _BAR], sizing_mode="stretch_width", align="center", margin=0, min_width=240,
             css_classes=["alrviz-wide"],
         )  # fmt: skip
-        self.panel = pn.Row(self.run, self.stop, self.retry, self.progress, sizing_mode="stretch_width", margin=0)
+        self.panel = pn.Row(
+            self.run, self.stop, self.retry, self.progress, sizing_mode="stretch_width", margin=0,
+            styles={"flex-wrap": "wrap", "row-gap": "6px"},
+        )  # fmt: skip
         self.panel.css_classes = ["alrviz-run"]
 
     def show(self) -> None:

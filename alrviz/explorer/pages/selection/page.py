@@ -52,7 +52,7 @@ _PRESS_RUN = (
 
 
 def _orders(spec: "SelectionSpec") -> dict[str, int]:
-    return {f"n = {n}": n for n in sorted({*ORDERS, spec.recipe.params["order"]})}
+    return {f"n ≤ {n}": n for n in sorted({*ORDERS, spec.recipe.params["order"]})}
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class SelectionSpec(StudySpec):
     default_recipes = (Recipe("hsalr", order=2, alpha=1.0),)
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": family_menu(SELECTIVE_FAMILIES, *Recipe("salr").params),
-        "order": recipe_menu("order", 88, _orders, "Up to order"),
+        "order": recipe_menu("order", 88, _orders),
         "selection": recipe_menu("selection", 184, label="Score"),
         "grow": replace(recipe_menu("grow", 192), folded=True),
         "folds": Menu("Cross-validation", 144, FOLD_NAMES),
