@@ -75,6 +75,8 @@ def add_read_options(parser: argparse.ArgumentParser) -> None:
     order.add_argument("--day-first", dest="dayfirst", action="store_const", const=True, help="5/6/2020 is 5 June")
     order.add_argument("--month-first", dest="dayfirst", action="store_const", const=False, help="5/6/2020 is 6 May")
     group.add_argument("--fill-down", action="store_const", const=True, help="an empty cell has the value above it")
+    group.add_argument("--pivot", dest="long_form", metavar="COLUMNS", type=lambda text: text.split(","), help="the "
+                       "columns of a long form, such as patient,test,value: a row for each patient")  # fmt: skip
     group.add_argument("--spelling", metavar="TEXT=LEVEL", action="append", default=[], help="TEXT is another spelling "
                        "of LEVEL, such as femal=female; may be given several times")  # fmt: skip
     group.add_argument("--numbers", metavar="COLUMN", action="append", default=[], help="a column of numbers with "

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from alrviz.data.doubts import DoubtCode, NoteCode, notes_about
+from alrviz.data.long_form import pivot
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import LAYOUT_OPTIONS, Layout, ParseSpec
 from alrviz.data.text import Buffer, RawTable, ReadRequest
@@ -18,7 +19,7 @@ _UTF8 = ("utf-8", "utf-8-sig", "ascii")
 # Notes on the file's rows, which are passed on; others are about its layout.
 _ROW_CODES: set[NoteCode | DoubtCode] = {
     *(NoteCode.LEFT_OUT, NoteCode.STACKED, NoteCode.STRAY_BYTES, NoteCode.FORMULAS, NoteCode.OPEN_QUOTES),
-    *(NoteCode.UNEVEN_ROWS, DoubtCode.ENCODING),
+    *(NoteCode.UNEVEN_ROWS, NoteCode.PAGES, DoubtCode.ENCODING),
 }
 
 
@@ -38,7 +39,8 @@ def apply_layout(
     first_table: RawTable | None = None
     for options, is_spec_layout in _candidates(layout, request.options, _encoding(data, layout)).items():
         try:
-            raw = read(data, replace(request, options=options, known_layout=layout))
+            attempt = replace(request, options=options, known_layout=layout)
+            raw = pivot(read(data, attempt), attempt)
         except TableError as error:
             first_error = first_error or error
             continue
@@ -89,7 +91,8 @@ def _candidates(layout: Layout, overrides: ReadOptions, encoding: str | None) ->
         attempts = [(True, named_options), (True, replace(options, skip_rows=skip)), (False, ReadOptions(header=False))]
     candidates: dict[ReadOptions, bool] = {}
     for as_before, options in attempts:
-        candidates.setdefault(options.with_change(overrides.explicit_options), as_before)
+        change = {"long_form": layout.long_form, **overrides.explicit_options}
+        candidates.setdefault(options.with_change(change), as_before)
     return candidates
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 from alrviz.data.apply_layout import apply_layout
 from alrviz.data.doubts import prefixed
 from alrviz.data.limits import NO_LIMITS, Limits
+from alrviz.data.long_form import pivot
 from alrviz.data.numbers import detect_convention
 from alrviz.data.options import ReadOptions
 from alrviz.data.parse_cells import Counts, ParseErrorCounts, check_counts, count_notes, parse_features
@@ -178,14 +179,15 @@ def read_in_layout(source: Any, spec: ParseSpec, request: ReadRequest) -> RawTab
     """
     if are_files(source):
         return join_files(source, [read_in_layout(path, spec, request) for path in source], request.options)
-    request_of_spec = replace(request, options=spec.layout.joined_options(request.options))
+    options = spec.layout.joined_options(request.options)
+    request_of_spec = replace(request, options=options, known_layout=spec.layout)
     if is_in_memory(source) or is_folder(source):
         return replace(read_raw(source, request_of_spec), notes=[])
     data, notes = load_bytes(source, request_of_spec)
     if sniff_format(data) in ("delimited", "workbook"):
         raw = apply_layout(data, spec, request, read_bytes)
         return replace(raw, notes=[*notes, *raw.notes])
-    return replace(read_bytes(data, request_of_spec), notes=notes)
+    return replace(pivot(read_bytes(data, request_of_spec), request_of_spec), notes=notes)
 
 
 def _source_series(column: TextColumn | Values) -> pd.Series:

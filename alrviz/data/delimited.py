@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import pyarrow as pa
 
@@ -22,7 +22,7 @@ from alrviz.data.options import DELIMITERS
 from alrviz.data.quotes import TAIL_BYTES, close_quotes, quotes_note
 from alrviz.data.records import UnevenRows, empty_batch, record_batches
 from alrviz.data.text import Buffer, RawTable, ReadRequest, TextColumn
-from alrviz.errors import EMPTY_TABLE, TableError, plural
+from alrviz.errors import EMPTY_TABLE, TableError, plural, short
 from alrviz.stop import StopToken
 
 BLOCK_BYTES = 1 << 21  # parsed between two checks of the stop token: about 15 ms
@@ -38,6 +38,9 @@ NEARLY_EQUAL = 0.95  # share of evenly cut lines, relative to the best delimiter
 FIXED_WIDTH_RULE = re.compile(r"^ *(?:-{2,}(?: +-+)+|={2,}(?: +=+)+) *\r?$", re.MULTILINE)
 PRINTED_TABLE_RULE = re.compile(rb"^[ \t]*\+?-{2,}(?:\+-{2,})+\+?[ \t]*(?=\r?$)", re.MULTILINE)  # of psql and mysql
 LINE_END = re.compile(rb"\r\n|\n|\r")
+PAGE_NUMBER = re.compile(rb"(?im)^(.*\b(?:page|seite|p\xc3\xa1gina|pagina|blad|sida)[ :]{0,3})(\d{1,6})\b(.*)$")
+CARRIED_FORWARD = re.compile(rb"(?i)^[\W_]*(?:(?:carried|brought) (?:forward|over)|sub-?total|\xc3\xbcbertrag)\b")
+MIN_PAGE_LINES = 4  # of all lines for each line with the number of a page
 
 
 def read_delimited(data: Buffer, request: ReadRequest, width: int | None = None) -> RawTable:
@@ -49,6 +52,8 @@ def read_delimited(data: Buffer, request: ReadRequest, width: int | None = None)
     """
     options, stop = request.options, request.stop
     data, encoding, notes = to_utf8(data, options.encoding, stop)
+    data, page_notes = _without_page_breaks(data)
+    notes += page_notes
     content_start, content_end, stated_delimiter = _edges(data)
     data, width_notes = _cut_fixed_widths(data, options.delimiter)
     notes += width_notes
@@ -125,6 +130,44 @@ def read_delimited(data: Buffer, request: ReadRequest, width: int | None = None)
         comment=comment,
     )
     return region.named_table(columns, in_force, [*notes, *row_notes], stop)
+
+
+def _without_page_breaks(data: Buffer) -> tuple[Buffer, list[str]]:
+    """Blank the numbers, repeated heads and carried totals of printed pages; return the text and a note.
+
+    Pages begin with a form feed, or a line that differs from those of other pages in its number alone. The head, such
+    as the names, is what the later pages begin with alike. Lines keep their numbers.
+    """
+    head = data[:DETECTION_BYTES]
+    has_form_feeds = b"\f" in head
+    if not has_form_feeds and len(PAGE_NUMBER.findall(head)) < 2:
+        return data, []
+    lines = bytes(data).split(b"\n")
+    numbered = {k: match for k, line in enumerate(lines) if (match := PAGE_NUMBER.match(line))}
+    numbers, texts = [int(match[2]) for match in numbered.values()], {match.group(1, 3) for match in numbered.values()}
+    if len(texts) != 1 or any(later != number + 1 for number, later in pairwise(numbers)):
+        numbered = {}
+    starts = [k for k, line in enumerate(lines) if line.startswith(b"\f")] if has_form_feeds else [*numbered]
+    if not starts or MIN_PAGE_LINES * max(len(starts), len(numbered)) > len(lines):
+        return data, []
+    left_out = {k for k, line in enumerate(lines) if k in numbered or CARRIED_FORWARD.match(line)}
+    lines = [line.lstrip(b"\f") for line in lines]
+    pages = [range(start, end) for start, end in pairwise(dict.fromkeys([0, *starts, len(lines)]))]
+    pages_of_lines = [[k for k in page if lines[k].strip() and k not in left_out] for page in pages]
+    pages_of_lines = [page for page in pages_of_lines if page]
+    later_pages = pages_of_lines[1:] if len(pages_of_lines) > 2 else pages_of_lines
+    columns = zip(*([lines[k].strip() for k in page[:MAX_TITLE_LINES]] for page in later_pages), strict=False)
+    page_head = [texts[0] for texts in takewhile(lambda texts: len(set(texts)) == 1, columns)]
+    with_head = [page for page in pages_of_lines if [lines[k].strip() for k in page[: len(page_head)]] == page_head]
+    if len(pages_of_lines) > 1:
+        left_out.update(k for page in with_head[1:] for k in page[: len(page_head)])
+    data = b"\n".join(b"" if k in left_out else line for k, line in enumerate(lines))
+    if not left_out:
+        return data, []
+    lines_text = plural(len(left_out), "line with a number, head or total", "lines with numbers, heads and totals")
+    example = short(lines[min(left_out)].decode("utf-8", "replace").strip())
+    text = f"{lines_text} of {len(pages_of_lines)} printed pages left out, such as {example}"
+    return data, [Note.with_code(NoteCode.PAGES, text)]
 
 
 def _cut_fixed_widths(data: Buffer, delimiter: str | None) -> tuple[Buffer, list[str]]:

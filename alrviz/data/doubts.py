@@ -32,6 +32,7 @@ class NoteCode(Enum):
     TARGET = "the guessed target"
     SHAPE = "a table of another shape: long form, cross table, transposed"
     FIXED_WIDTH = "columns of fixed width, or lines of dashes"
+    PAGES = "numbers and heads of printed pages"
 
 
 class DoubtCode(Enum):
@@ -52,6 +53,7 @@ class DoubtCode(Enum):
     GROUP_LABELS = "labels of groups"
     ENCODING = "encoding"
     DELIMITER = "delimiter"
+    LONG_FORM = "long form"
 
 
 _QUESTIONS = {
@@ -75,6 +77,8 @@ _QUESTIONS = {
     "hold for the rows below?",
     DoubtCode.ENCODING: "The text is not UTF-8 and was read as {read}. Is it {other}?",
     DoubtCode.DELIMITER: "Both {read} and {other} split the lines evenly; {read} was used. Is the delimiter {other}?",
+    DoubtCode.LONG_FORM: "This looks like a long form, with a row for each {such} of each {what}. Shall it be one row "
+    "for each {what}, with a column for each {such}?",
 }
 
 

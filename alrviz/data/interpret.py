@@ -39,7 +39,7 @@ from alrviz.data.parse_spec import ColumnSpec, in_usual_order
 from alrviz.data.parse_values import LIMIT, ascii_numbers, spelling_lookup, without_limits
 from alrviz.data.quantities import (
     cross_table_note,
-    long_form_note,
+    long_form_doubt,
     measured_limits,
     percent_note,
     plain_numbers,
@@ -171,7 +171,9 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
         notes += [note for text in numbers if text.unit == "%" and (note := percent_note(text.present))]
         level_columns = [text.present for text in texts if decisions[text.name].spec.type == "levels"]
         notes += filter(None, map(units_note, level_columns))
-    shape_notes = [find_note([values.series for values in columns]) for find_note in (cross_table_note, long_form_note)]
+    all_series = [values.series for values in columns]
+    notes += long_form_doubt(all_series)
+    shape_notes = [cross_table_note(all_series)]
     shape_notes += [transposed_note([text.present for text in texts])] if raw.sort == "text" else []
     notes += [Note.with_code(NoteCode.SHAPE, note) for note in shape_notes if note]
     notes += _unmatched_spellings(options, [column.spec for column in columns if column.spec])

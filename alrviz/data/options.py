@@ -61,6 +61,8 @@ class ReadOptions:
         fill_down: whether an empty cell has the value above it, as with labels in the first row of a group alone.
         numbers: True if texts with an annotation beside a number are that number: flags (0.2 p), footnotes (8.1[1]),
             remarks in brackets (3,720 (46 %)), limits (<5). Texts without a number are missing then.
+        long_form: columns of a table in long form, to read it with a row for each case: those that number the cases,
+            that of the parameters and that of the values, as in ("patient", "test", "value").
         columns: options of single columns, in place of the table's: `missing`, `dayfirst`, `pivot`, `spellings`,
             `fill_down` and `numbers`, as in {"born": {"pivot": 0}}.
 
@@ -86,6 +88,7 @@ class ReadOptions:
     spellings: Any = None  # given as a mapping, kept as pairs of text and level, so that options can be hashed
     fill_down: bool | None = None
     numbers: bool | None = None
+    long_form: tuple[str, ...] | None = None
     columns: Any = ()  # given as a mapping, kept as pairs of name and ReadOptions, so that options can be hashed
 
     @property
@@ -98,6 +101,7 @@ class ReadOptions:
         """The options that are not None, by name, as JSON values."""
         value_by_name = {option.name: getattr(self, option.name) for option in fields(self)}
         value_by_name["missing"] = None if self.missing is None else list(self.missing)
+        value_by_name["long_form"] = None if self.long_form is None else list(self.long_form)
         value_by_name["spellings"] = None if self.spellings is None else dict(self.spellings)
         value_by_name["columns"] = {
             name: column_options.explicit_options for name, column_options in self.columns
@@ -146,6 +150,8 @@ class ReadOptions:
         if self.missing is not None:
             tokens = dict.fromkeys(("", *(str(token).strip() for token in self.missing)))
             object.__setattr__(self, "missing", tuple(tokens))
+        if self.long_form is not None:
+            object.__setattr__(self, "long_form", tuple(self.long_form))
         if self.spellings is not None:
             pairs = self.spellings.items() if isinstance(self.spellings, Mapping) else self.spellings
             object.__setattr__(self, "spellings", tuple((str(text), str(level)) for text, level in pairs))
@@ -190,6 +196,11 @@ def _is_flag(value: Any) -> bool:
     return value in (True, False)
 
 
+def _is_long_form(names: Any) -> bool:
+    is_list = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
+    return is_list and len(set(names)) == len(names) > 2
+
+
 def _is_encoding(name: str) -> bool:
     """Return whether Python knows an encoding of text of this name."""
     try:
@@ -213,6 +224,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "merge_case": (_is_flag, "True, False or None (detect it)"),
     "numbers": (_is_flag, "True or False"),
     "fill_down": (_is_flag, "True, False or None (detect it)"),
+    "long_form": (_is_long_form, "names of columns, such as ('patient', 'test', 'value'): cases, parameter, value,"),
     "encoding": (_is_encoding, f"an encoding of text, such as {', '.join(ENCODINGS)},"),
 }
 

@@ -370,7 +370,7 @@ class Layout:
     Attributes:
         names: of the source's columns, in order.
         head: the unchanged cells of its first row of names, () without one.
-        delimiter, encoding, header, skip_rows, skip_footer, comment, sheet: as in `ReadOptions`.
+        delimiter, encoding, header, skip_rows, skip_footer, comment, sheet, long_form: as in `ReadOptions`.
         fixed: the options that the user set; all others are detected again in a file of another layout.
     """
 
@@ -383,6 +383,7 @@ class Layout:
     skip_footer: int | None = None
     comment: str | None = None
     sheet: str | int | None = None
+    long_form: tuple[str, ...] | None = None
     fixed: tuple[str, ...] = ()
 
     @classmethod
@@ -413,7 +414,7 @@ class Layout:
         return ReadOptions(**fixed).with_change(options.explicit_options)
 
 
-LAYOUT_OPTIONS = ("delimiter", "encoding", "header", "skip_rows", "skip_footer", "comment", "sheet")
+LAYOUT_OPTIONS = ("delimiter", "encoding", "header", "skip_rows", "skip_footer", "comment", "sheet", "long_form")
 
 
 @dataclass(frozen=True)

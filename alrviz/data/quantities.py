@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alrviz.data.dates import DECADE, FIRST_SAMPLE
+from alrviz.data.doubts import DoubtCode, DoubtNote
 from alrviz.data.parse_values import LIMIT, QUANTITY_PATTERN, bare_numbers, without_limits
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
-from alrviz.errors import plural
+from alrviz.errors import Sentence, plural
 
 MIN_NUMBERS = 5  # other numbers of a column with limits
 COUNT_NAME = re.compile(r"^(n|freq|frequency|counts?|n_?cases|cases|anzahl|häufigkeit)$")
@@ -78,15 +79,15 @@ def cross_table_note(columns: Sequence[pd.Series]) -> str:
     )
 
 
-def long_form_note(columns: Sequence[pd.Series]) -> str:
-    """Return a note on a table in the long form, with one row for each measurement of a case; "" for other tables.
+def long_form_doubt(columns: Sequence[pd.Series]) -> list[str]:
+    """Return a doubt about a table in long form, with one row for each measurement of a case; [] for other tables.
 
     One or two columns number the cases, each of which has several rows, and each parameter once.
     """
     parameters = [column for column in columns if PARAMETER_NAME.match(str(column.name)) and column.nunique() > 1]
     values = [column for column in columns if VALUE_NAME.match(str(column.name))]
     if len(parameters) != 1 or not values or parameters[0].dtype.kind != "O":
-        return ""
+        return []
     others = [
         column[:MAX_LONG_FORM_ROWS] for column in columns if column is not parameters[0] and column is not values[0]
     ]
@@ -96,13 +97,12 @@ def long_form_note(columns: Sequence[pd.Series]) -> str:
         is_case = n_cases > 1 and MIN_ROWS_PER_CASE * n_cases <= len(cases)
         if is_case and not pd.concat([cases, parameters[0][:MAX_LONG_FORM_ROWS]], axis=1).duplicated().any():
             names = [str(key.name) for key in keys]
-            parameter, value = str(parameters[0].name), str(values[0].name)
-            return (
-                f"this looks like the long form, with a row for each {parameter!r} of each {' and '.join(names)}: for "
-                f"one row each, pivot it first, such as by frame.pivot_table({value!r}, {names!r}, {parameter!r}, "
-                'aggfunc="first").reset_index(), or by a pivot table in a spreadsheet'
-            )
-    return ""
+            long_form, words = [*names, str(parameters[0].name), str(values[0].name)], " and ".join(names)
+            note = f"this looks like a long form, with a row for each {long_form[-2]!r} of each {words}: it was read so"
+            note = Sentence(f"{note} (pivot={tuple(long_form)!r} reads a row for each {words})", note)
+            change = {"long_form": long_form}
+            return [DoubtNote.with_doubt(note, DoubtCode.LONG_FORM, change, such=repr(long_form[-2]), what=words)]
+    return []
 
 
 def _split_count_columns(columns: Sequence[pd.Series]) -> tuple[list[pd.Series], list[pd.Series]]:

@@ -25,6 +25,7 @@ from alrviz.data.delimited import read_delimited
 from alrviz.data.doubts import prefixed
 from alrviz.data.frames import error_text, read_arrow, read_batches, read_frame, read_parquet, read_stat_file
 from alrviz.data.json_rows import read_json
+from alrviz.data.long_form import pivot
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import load_bytes, sniff_format
 from alrviz.data.text import Buffer, RawTable, ReadRequest
@@ -46,7 +47,7 @@ MAX_NAMED_FILES = 5  # in a note on files with different options
 
 
 def read_raw(source: Any, request: ReadRequest) -> RawTable:
-    """Return the columns of any source of `read_table`, with uninterpreted texts.
+    """Return the columns of any source of `read_table`, with uninterpreted texts; a long form is pivoted, file by file.
 
     Raises:
         TableError: a source that cannot be read, an array that is not two-dimensional, columns of unequal length, or
@@ -56,6 +57,11 @@ def read_raw(source: Any, request: ReadRequest) -> RawTable:
         joined = join_files(source, [read_raw(path, request) for path in source], request.options)
         note = f"{len(source)} files were put one behind the other"
         return replace(joined, notes=[*([note] if len(source) > 1 else []), *joined.notes])
+    return pivot(_read_table(source, request), request)
+
+
+def _read_table(source: Any, request: ReadRequest) -> RawTable:
+    """Return the columns of a source that is no list of files."""
     if is_folder(source):
         return _read_folder(source, request)
     if hasattr(source, "__arrow_c_stream__") and not isinstance(source, pd.DataFrame):

@@ -9,7 +9,8 @@ a spec, with which nothing is detected.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -36,6 +37,7 @@ def read_table(
     name: str | None = None,
     quartiles: bool | None = None,
     max_memory: int | None = None,
+    pivot: Sequence[str] | None = None,
     stop: StopToken = NEVER,
     **kinds: str,
 ) -> Dataset:
@@ -60,6 +62,9 @@ def read_table(
         quartiles: for a numeric target of more than 20 values, which is refused otherwise: True cuts it into four
             classes, False keeps each value as a class.
         max_memory: bytes that reading may take (default: half of the free memory).
+        pivot: names of columns, such as ("patient", "test", "value"), to read a table in long form, with a row for each
+            measurement, as one with a row for each patient and a column for each test; short for `long_form` of the
+            options. Of several columns that number the cases all come first.
         stop: ends the reading from another thread.
         kinds: the kinds of columns by name: "categorical", "numeric", "ordinal", "ignore" or "target"; or the role of a
             column that is no feature: "weight" (how often each row counts, see `Dataset.weights`), "group" or "time"
@@ -83,6 +88,8 @@ def read_table(
     if target is None and len(targets) == 1:
         target = targets[0]
     spec = None if spec is None else load_spec(spec)
+    if pivot is not None:
+        options = replace(options or ReadOptions(), long_form=tuple(pivot))
     table = read_columns(
         path_or_frame, spec=spec, options=options, limits=limits, name=name, max_memory=max_memory, stop=stop,
         expected_names={str(column) for column in (target, *kinds) if column is not None},

@@ -159,6 +159,16 @@ class TextColumn:
             self.name, np.where(rows < 0, -1, self.codes[rows]).astype(np.int32), self.levels, is_number
         )
 
+    @property
+    def as_text(self) -> "TextColumn":
+        """The column itself, as columns of other types have their text."""
+        return self
+
+    def take_rows(self, rows: np.ndarray, name: str) -> "TextColumn":
+        """Return the rows of these numbers (n,), -1 for one without value, as a column of this name."""
+        is_number = None if self.is_number is None else np.append(self.is_number, False)[rows]
+        return TextColumn.from_codes(name, np.append(self.codes, -1)[rows].astype(np.int32), self.levels, is_number)
+
     def without_texts(self, tokens: Sequence[str]) -> "TextColumn":
         """Return the column with the levels in `tokens` made missing."""
         is_token = pc.is_in(self.levels, value_set=pa.array(tokens, type=pa.string())).to_numpy(zero_copy_only=False)

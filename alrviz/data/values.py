@@ -61,6 +61,28 @@ class Values:
         rows = np.maximum(rows_above(is_empty.to_numpy()), 0)  # the first rows are empty where nothing is above
         return replace(self, series=self.series.take(rows).set_axis(self.series.index))
 
+    @property
+    def as_text(self) -> TextColumn:
+        """The column as text, with numbers in their usual notation."""
+        if self.dtype_kind in "if":
+            coded = pa.array(self.series.to_numpy() + 0, from_pandas=True).dictionary_encode()  # + 0 makes -0.0 0.0
+            numbers = [number_text(number) for number in coded.dictionary.to_numpy()]
+            codes = coded.indices.fill_null(-1).to_numpy().astype(np.int32)
+            return TextColumn.from_codes(self.name, codes, pa.array(numbers, type=pa.string()))
+        if self.dtype_kind == "O":
+            text = text_of(self.series)
+            return replace(text, is_number=text.codes >= 0) if self.numbered else text
+        texts = [None if gap else str(v) for v, gap in zip(self.series, self.series.isna(), strict=True)]
+        return TextColumn.from_values(self.name, texts)
+
+    def take_rows(self, rows: np.ndarray, name: str) -> "Values":
+        """Return the rows of these numbers (n,), -1 for one without value, as a column of this name."""
+        series = self.series.reindex(rows).reset_index(drop=True).rename(name)
+        if self.dtype_kind == "O":
+            series = series.cat.remove_unused_categories()
+        spec = self.spec and replace(self.spec, name=name, source=name)
+        return replace(self, name=name, series=series, spec=spec, texts=self.texts and self.texts.take_rows(rows, name))
+
     def select_rows(self, keep: np.ndarray) -> "Values":
         """Return the rows of a mask (N,), without levels that no longer occur."""
         series, texts = self.series[keep].reset_index(drop=True), self.texts
@@ -73,22 +95,6 @@ def text_of(series: pd.Series) -> TextColumn:
     """Return a categorical Series of strings as a column of text."""
     categories = pa.array(series.cat.categories.astype(object), type=pa.string())
     return TextColumn(str(series.name), series.cat.codes.to_numpy().astype("int32"), categories)
-
-
-def as_text(column: TextColumn | Values) -> TextColumn:
-    """Return a column as text, whatever its type in the source."""
-    if isinstance(column, TextColumn):
-        return column
-    if column.dtype_kind in "if":
-        coded = pa.array(column.series.to_numpy() + 0, from_pandas=True).dictionary_encode()  # + 0 makes -0.0 0.0
-        numbers = [number_text(number) for number in coded.dictionary.to_numpy()]
-        codes = coded.indices.fill_null(-1).to_numpy().astype(np.int32)
-        return TextColumn.from_codes(column.name, codes, pa.array(numbers, type=pa.string()))
-    if column.dtype_kind == "O":
-        text = text_of(column.series)
-        return replace(text, is_number=text.codes >= 0) if column.numbered else text
-    texts = [None if gap else str(v) for v, gap in zip(column.series, column.series.isna(), strict=True)]
-    return TextColumn.from_values(column.name, texts)
 
 
 def spec_of_typed(column: Values, missing: tuple[str, ...] = ("",), day_first: bool | None = None) -> ColumnSpec:
@@ -115,7 +121,7 @@ def join_columns(parts: Sequence[TextColumn | Values]) -> TextColumn | Values:
     joined = pd.Series(union_categoricals(series, ignore_order=True)) if type_kinds == {"O"} else pd.concat(series)
     result = replace(first_part, series=joined.rename(first_part.name).reset_index(drop=True))
     if any(part.texts is not None for part in typed_parts):
-        result = replace(result, texts=TextColumn.joined([part.texts or as_text(part) for part in typed_parts]))
+        result = replace(result, texts=TextColumn.joined([part.texts or part.as_text for part in typed_parts]))
     if any(part.spec != first_part.spec for part in typed_parts):  # files were parsed differently
         missing = tuple(dict.fromkeys(token for part in typed_parts if part.spec for token in part.spec.missing))
         result = replace(result, spec=spec_of_typed(result, missing))
@@ -128,7 +134,7 @@ def source_cells(column: TextColumn | Values) -> SourceColumn:
         return pa.array(column.series.to_numpy(dtype=np.float64))
     if isinstance(column, Values) and column.dtype_kind == "M":
         return pa.array(column.series.to_numpy(dtype="datetime64[us]"))
-    return as_text(column)
+    return column.as_text
 
 
 def read_column(column: TextColumn | Values, spec: ColumnSpec) -> tuple[Values, np.ndarray]:
@@ -170,7 +176,7 @@ def read_values(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Serie
 
 def _read_levels(column: TextColumn | Values, spec: ColumnSpec) -> pd.Series:
     """Return a column as a categorical of the spec's levels, in their order."""
-    text = as_text(column)
+    text = column.as_text
     levels = spec.rename_levels(text.levels)
     if levels is text.levels:  # as they are, categories of the source in their order
         series = column.series if isinstance(column, Values) and column.dtype_kind == "O" else text.categorical()

@@ -49,7 +49,7 @@ _SKIPPED_COLUMNS = ("columns", "levels", "name", "log_theta_")
 SCRIPT_MODULES = (
     *("errors", "stop", "data.options", "data.limits", "data.parse_values", "data.doubts", "data.parse_spec"),
     *("data.text", "data.source", "data.quotes", "data.records", "data.charset", "data.parse_cells", "data.layout"),
-    *("data.find_table", "data.delimited", "data.apply_layout", "estimators.score_forms"),
+    *("data.find_table", "data.delimited", "data.long_form", "data.apply_layout", "estimators.score_forms"),
 )
 _PACKAGE_IMPORT = re.compile(r"(?m)^from alrviz\.[\w.]+ import (?:\([^)]*\)|.*)\n")
 

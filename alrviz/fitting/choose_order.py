@@ -50,6 +50,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.choose_alpha import Candidate, GridSearch, choose_alpha, row_losses
 from alrviz.fitting.tuple_tests import score_tests
 from alrviz.models.cell_space import count_cells, informative_columns, tuple_columns
+from alrviz.models.linear import LinearModel
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, Deadline, StopToken
 
@@ -85,11 +86,13 @@ class OrderChoice:
         recipe: with its order, its alphas and the share of tuples to keep.
         prepared: the rows, encoded as that recipe says.
         sentence: the choices, and the losses that decided them.
+        model: of the first fold at the chosen alphas, at which the fit may start; None if there is none.
     """
 
     recipe: Recipe
     prepared: TrainingData
     sentence: str
+    model: LinearModel | None = None
 
 
 def choose_order(
@@ -127,11 +130,14 @@ def choose_order(
 
 @dataclass(frozen=True, eq=False)
 class _OrderTrial:
-    """A recipe of one order, at its best alphas and cuts: the training rows in these cuts, and the losses on folds."""
+    """A recipe of one order, at its best alphas and cuts: the training rows in these cuts, the losses on folds, and the
+    first fold's model.
+    """
 
     recipe: Recipe
     data: TrainingData
     candidate: Candidate
+    model: LinearModel | None
 
 
 class _OrderNotTried(Exception):
@@ -249,12 +255,12 @@ class _OrderSearch:
             self.time.begin_trial(order, budget_ratio)
             chooses_cuts = recipe.discretize == AUTO and bool(data.encoded.smooth_levels.any())
             settings = {"order": order, **({"smooth": 1.0} if chooses_cuts else {})}
-            candidate = self._evaluate(recipe, data, settings, previous, token)
+            candidate, model = self._evaluate(recipe, data, settings, previous, token)
             self.time.end_trial()
             if chooses_cuts and not self.time.allows_another:
                 self.cuts_text = f"; numbers cut by MDL were not tried, as {self.time.text} had no time left"
             elif chooses_cuts and candidate is not None:
-                recipe, data, candidate = self._try_mdl_cuts(recipe, data, candidate)
+                recipe, data, candidate, model = self._try_mdl_cuts(recipe, data, candidate, model)
         except Stopped:
             if self.stop.stopped or not self.accepted:
                 raise
@@ -269,7 +275,9 @@ class _OrderSearch:
         self.prepared, self._encoding = data, recipe.encoding
         if candidate is None:
             return None
-        return _OrderTrial(recipe.replace(alpha=candidate.alpha) if self._finds_alpha else recipe, data, candidate)
+        return _OrderTrial(
+            recipe.replace(alpha=candidate.alpha) if self._finds_alpha else recipe, data, candidate, model
+        )
 
     def _within_budget(self, recipe: Recipe, data: TrainingData) -> tuple[Recipe, float]:
         """Return the recipe and ratio of `limit_work`; raise _OrderNotTried if the order has no tuples or too many."""
@@ -292,13 +300,14 @@ class _OrderSearch:
         settings: Mapping[str, float],
         previous: Candidate | None,
         token: StopToken,
-    ) -> Candidate | None:
-        """Return a recipe's candidate, its losses on folds of the rows; None if too few rows can be held out.
+    ) -> tuple[Candidate | None, LinearModel | None]:
+        """Return a recipe's candidate, its losses on folds of the rows, and the model of `best_on_folds`; None if too
+        few rows can be held out.
 
         Args:
             recipe, data: of the trial.
             settings: order and cuts of the trial, reported with each trial of alphas.
-            previous: the candidate to be below; once the first fold is not below it, the others may be skipped.
+            previous: the candidate to be below; folds that cannot decide whether it is are left out.
             token: stops the trial.
         """
         comparable = _comparable_recipe(recipe)
@@ -306,10 +315,10 @@ class _OrderSearch:
         return best_on_folds(request, lambda trial: self.on_trial({**settings, **trial}), previous)
 
     def _try_mdl_cuts(
-        self, smooth: Recipe, rows: TrainingData, smooth_trial: Candidate
-    ) -> tuple[Recipe, TrainingData, Candidate]:
+        self, smooth: Recipe, rows: TrainingData, smooth_trial: Candidate, smooth_model: LinearModel | None
+    ) -> tuple[Recipe, TrainingData, Candidate, LinearModel | None]:
         """Compare MDL's cuts, and ordered levels that are not smoothed, with a recipe of smooth levels, whose candidate
-        is known. Return the recipe, rows and candidate to go on with.
+        and model are known. Return the recipe, rows, candidate and model to go on with.
         """
         recipe, order = smooth.replace(discretize="mdl-smooth"), smooth.params["order"]
         cut_rows = self.encoded_as(recipe)
@@ -317,10 +326,10 @@ class _OrderSearch:
         mdl_smooth = cut_rows.encoded.smooth_levels
         differs = mdl_smooth != rows.encoded.smooth_levels
         if not differs.any():
-            return smooth, rows, smooth_trial  # the same levels
-        trial = self._evaluate(recipe, cut_rows, {"order": order, "smooth": 0.0}, smooth_trial, self.stop)
+            return smooth, rows, smooth_trial, smooth_model  # the same levels
+        trial, model = self._evaluate(recipe, cut_rows, {"order": order, "smooth": 0.0}, smooth_trial, self.stop)
         if trial is None or not trial.is_below(smooth_trial):
-            return smooth, rows, smooth_trial
+            return smooth, rows, smooth_trial, smooth_model
         smooth_names = [name for name, levels in zip(cut_rows.encoded.names, mdl_smooth, strict=True) if levels]
         names = ", ".join(smooth_names[:5]) + f" and {len(smooth_names) - 5} more" * (len(smooth_names) > 5)
         smooth_text = f" (smooth: {names})" if names else ""
@@ -330,7 +339,7 @@ class _OrderSearch:
         self.cuts_text = (
             f"; {' and '.join(changes)}, with smooth levels alone it was {_loss_text(smooth_trial.loss)} at {order}"
         )
-        return recipe, cut_rows, trial
+        return recipe, cut_rows, trial, model
 
     def _rejection_text(self, trial: _OrderTrial) -> str:
         """Return the reason why the last accepted trial is preferred to another."""
@@ -362,10 +371,11 @@ class _OrderSearch:
         if self._finds_alpha:
             alphas_text = ", ".join(f"{alpha:.3g}" for alpha in trial.values)
             verb = f"and alpha={alphas_text if len(trial.values) == 1 else f'({alphas_text})'} were"
-        n_folds = n_validation_folds(chosen.data.encoded.class_rows)
-        folds_text = "a third of the rows" if n_folds == 1 else f"{n_folds} folds"
+        fewest_folds = min((earlier.candidate for earlier in self.accepted), key=lambda candidate: candidate.folds)
+        folds_text = "a third of the rows" if fewest_folds.folds == 1 else f"{fewest_folds.folds} folds"
         losses_text = ", ".join(
-            f"{_loss_text(earlier.candidate.loss)} of order {earlier.recipe.params['order']}"
+            f"{_loss_text(earlier.candidate.on_common_rows(fewest_folds).loss)} of order "
+            f"{earlier.recipe.params['order']}"
             for earlier in self.accepted
         )
         reason = reason if self._finds_order else "the order is as given"
@@ -374,6 +384,7 @@ class _OrderSearch:
             chosen.data,
             f"order={params['order']}{qualifier} {verb} chosen by validation log loss of {folds_text}: "
             f"{losses_text}{self.ahead_text}; {reason}{self.cuts_text}",
+            chosen.model,
         )
 
 

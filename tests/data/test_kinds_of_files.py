@@ -13,7 +13,7 @@ from alrviz.data import find_table, quotes
 from alrviz.data.apply_spec import read_new_rows
 from alrviz.data.dataset import Dataset
 from alrviz.data.delimited import DETECTION_BYTES
-from alrviz.data.doubts import Doubt, DoubtCode, NoteCode, notes_about
+from alrviz.data.doubts import Doubt, DoubtCode
 from alrviz.data.level_order import answer_codes, sort_levels
 from alrviz.data.limits import Limits
 from alrviz.data.missing import column_sentinels
@@ -1035,37 +1035,6 @@ def test_three_numbers_with_strokes_are_no_dates_of_an_era():
     assert column_of(["120/80/70", "130/90/72", "110/70/60"]).kinds["x"] == "categorical"
     mixed = column_of([*(f"0{i}/05/2021" for i in range(1, 9)), *["21/05/2021"] * 40, "114/05/01"])
     assert noted(mixed, "114/05/01", "no date")
-
-
-def long_form(names: str = "patient,test,value,unit", n: int = 30) -> str:
-    """Return three measurements of each of `n` patients, one a row."""
-    tests = (("glucose", 90, "mg/dL"), ("sodium", 140, "mmol/L"), ("height", 170, "cm"))
-    lines = [f"{k},{test},{mean + k * 7 % 20 / 2},{unit}" for k in range(n) for test, mean, unit in tests]
-    return "\n".join([names, *lines]) + "\n"
-
-
-@pytest.mark.parametrize("names", ["patient,test,value,unit", "id,Parameter,Result,u", "when,sensor,reading,unit"])
-def test_the_long_form_is_noticed_with_a_way_to_pivot_it(names):
-    key, parameter, value, _ = names.split(",")
-    dataset = read(long_form(names), parameter)
-    (note,) = notes_about(dataset.notes, {NoteCode.SHAPE})
-    call = f'frame.pivot_table({value!r}, [{key!r}], {parameter!r}, aggfunc="first").reset_index()'
-    assert call in note
-    wide = eval(call, {"frame": dataset.frame})
-    assert (wide.shape, set(wide.columns)) == ((30, 4), {key, "glucose", "sodium", "height"})
-
-
-def test_the_long_form_is_noticed_though_its_last_column_is_no_class():
-    with pytest.raises(TableError) as refusal:
-        read_table("\n".join(line.rsplit(",", 1)[0] for line in long_form().splitlines()).encode())
-    assert any("long form" in note and "pivot_table" in note for note in refusal.value.__notes__)
-
-
-@pytest.mark.parametrize("names", ["patient,drug,value,unit", "patient,test,dose,unit"])
-def test_other_tables_are_in_no_long_form(names):
-    assert not notes_about(read(long_form(names), names.split(",")[1]).notes, {NoteCode.SHAPE})
-    rows = "".join(f"{k},{'ab'[k % 2]},{k / 3:.2f},{'xy'[k % 3 > 0]}\n" for k in range(60))
-    assert not notes_about(read("patient,test,value,class\n" + rows, "class").notes, {NoteCode.SHAPE})
 
 
 @pytest.mark.parametrize(

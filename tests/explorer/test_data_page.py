@@ -440,6 +440,21 @@ def test_both_readings_of_a_large_file_are_compared_however_it_is_written(page, 
     assert now.changed_cells
 
 
+def test_a_long_form_is_pivoted_by_one_click_and_back_by_another(page):
+    cells = (("K", "4.5"), ("Na", "140"), ("smokes", "yes"))
+    rows = "".join(f"{k},{test},{text},{'ab'[k % 2]}\n" for k in range(30) for test, text in cells)
+    drop(page, "patient,test,value,class\n" + rows)
+    assert [doubt.code.value for doubt in open_doubts(page)] == ["long form"]
+    page._questions._change.clicks += 1
+    settle(page)
+    assert list(page.session.table.dataset.frame) == ["patient", "class", "K", "Na", "smokes"]
+    assert page.session.table.dataset.n_rows == 30
+    (change,) = page.session.table.history
+    page.session.table.changes.undo(change)
+    settle(page)
+    assert page.session.table.dataset.n_rows == 90
+
+
 def test_the_order_of_dates_is_a_choice(page):
     drop(page, "when,class\n" + "".join(f"0{i % 6 + 1}/0{i % 4 + 1}/2020,{'xy'[i % 2]}\n" for i in range(40)))
     assert [doubt.code.value for doubt in open_doubts(page)] == ["day or month first"]

@@ -31,7 +31,7 @@ from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.splits import SHUFFLE_SEED, chunk_of, hash_test_rows, row_hash, validation_rows
 from alrviz.data.stream.cache import SPOOL_PREFIX, CacheWriter, CodeCache, write_error
 from alrviz.data.stream.source import Batch, Source
-from alrviz.data.values import as_text, source_cells
+from alrviz.data.values import source_cells
 from alrviz.errors import TableError, short
 from alrviz.home import make_private_folder
 from alrviz.stop import NEVER, StopToken
@@ -119,7 +119,7 @@ class _Spool:
 
     def _level_numbers(self, batch: Batch, feature: ColumnSpec, levels: _Levels) -> NDArray[np.int32]:
         """Return the level number of each row; each distinct text is parsed once."""
-        text = as_text(batch.columns[feature.source])
+        text = batch.columns[feature.source].as_text
         text_codes = text.codes
         values, is_unreadable = feature.parse_texts(text.levels)
         codes = [-1 if value is None else levels.setdefault(value, len(levels)) for value in values]
@@ -136,7 +136,7 @@ class _Spool:
             self.unread[feature.source] += int(is_unreadable.sum())
             return
         first_row = int(is_unreadable.argmax())
-        text = as_text(batch.columns[feature.source])
+        text = batch.columns[feature.source].as_text
         value = short(text.levels[int(text.codes[first_row])].as_py())
         raise TableError(
             f"column {feature.source!r} holds {value} in row {batch.first + first_row + 1:,} ({batch.path.name!r}), "

@@ -11,6 +11,7 @@ from alrviz.data.parse_spec import ParseSpec
 from alrviz.data.parse_values import clean_names
 from alrviz.data.stream.source import FORMATS, Source, format_of, head_of, open_source
 from alrviz.data.text import RawTable, ReadRequest
+from alrviz.errors import NOT_IN_BATCHES, TableError
 from alrviz.stop import NEVER, StopToken
 
 MIN_LARGE_BYTES = 2**21  # size of a file from which it is read in batches
@@ -19,12 +20,13 @@ MIN_LARGE_BYTES = 2**21  # size of a file from which it is read in batches
 def open_large(path: Path, spec: ParseSpec, options: ReadOptions, notes: list[str]) -> Source | None:
     """Return a large file as a source, in the spec's layout or, with a note, in the detected one.
 
-    None for a small file, and for one that must be read whole: a workbook, JSON, text with comments, a footer, stray
-    bytes or tables under one another.
+    None for a small file, and for one that must be read whole: a workbook, JSON, a long form, text with comments, a
+    footer, stray bytes, columns of fixed width or tables under one another.
     """
-    if options.fills_down or any(
+    fills_down = options.fills_down or any(
         column.fill_down and options.for_column(column.source).fill_down is not False for column in spec.columns
-    ):
+    )
+    if fills_down or spec.layout.long_form or options.long_form:
         return None
     if path.stat().st_size < MIN_LARGE_BYTES or (kind := format_of(path)) not in FORMATS:
         return None
@@ -32,11 +34,16 @@ def open_large(path: Path, spec: ParseSpec, options: ReadOptions, notes: list[st
         return open_source(path, options)
     raw = read_in_layout(head_of(path), spec, ReadRequest(replace(options, skip_footer=0)))
     footer = spec.layout.skip_footer if options.skip_footer is None else options.skip_footer
-    is_mixed = raw.options.encoding == MIXED and options.encoding is None
-    if raw.options.comment or footer or is_mixed or raw.is_stacked:
+    if raw.options.encoding == MIXED and options.encoding is None:
+        return None
+    try:
+        source = open_source(path, replace(raw.options, skip_footer=footer))
+    except TableError as error:
+        if error.code != NOT_IN_BATCHES:
+            raise
         return None
     notes += raw.notes
-    return open_source(path, replace(raw.options, skip_footer=footer))
+    return source
 
 
 def read_batches_again(

@@ -135,7 +135,8 @@ def open_source(paths: Any, options: ReadOptions | None = None, expected_names: 
     """
     files = tuple(_files(paths))
     options, first_file = options or ReadOptions(), files[0]
-    requested = {"skip_footer": options.skip_footer, "sheet": options.sheet, "fill_down": options.fills_down}
+    requested: dict[str, Any] = {name: getattr(options, name) for name in ("skip_footer", "sheet", "long_form")}
+    requested["fill_down"] = options.fills_down
     for name, value in requested.items():
         if value:
             raise TableError(
@@ -316,9 +317,9 @@ def _text_layout(path: Path, options: ReadOptions, expected_names: Collection[st
         ),
         (raw.is_stacked, PARTED),
         (
-            bool(notes_about(raw.notes, {NoteCode.FIXED_WIDTH})),
-            "columns of fixed width or lines of dashes, which are not looked for in batches; read the table whole with "
-            "read_table",
+            bool(notes_about(raw.notes, {NoteCode.FIXED_WIDTH, NoteCode.PAGES})),
+            "columns of fixed width, lines of dashes or printed pages, which are not looked for in batches; read the "
+            "table whole with read_table",
         ),
         (
             bool(raw.options.comment),

@@ -246,6 +246,8 @@ class SessionTable(param.Parameterized):
         if upload is not None:
             # Filters are dropped: another reading may change the positions of levels.
             source = Source() if self.refusal is not None else replace(self.source, rows=())
+            if options.long_form != (upload.options and upload.options.long_form):
+                source = replace(source, kinds={})  # of columns that are no longer there
             words += "; all rows are shown again" if source.rows != self.source.rows else ""
             self.read(replace(source, upload=upload.replace(options=options, points="")), change=words)
 
