@@ -143,10 +143,9 @@ class EditPart:
         edits, effects = self.edits, self.effects
         assert edits is not None
         assert effects is not None
-        n_steps = edits.n_steps
-        self.undo.visible = self.keep.visible = n_steps > 0
+        self.undo.visible = self.keep.visible = bool(edits.steps)
         of, against = (safe(str(self._classes[k]), 40) for k in (self._of, self._against))
-        if not n_steps:
+        if not edits.steps:
             hint = f"; or let P({of}) only rise or only fall along the column" if self.rising.visible else ""
             say(
                 self.text,
@@ -161,11 +160,12 @@ class EditPart:
             for name, words in (("log_loss", "log loss"), ("error", "0-1 loss"))
         ]
         rows_text = "Test rows" if effects.has_heldout else "These rows"
-        steps_text = (
-            f"{n_steps} edit{'s' * (n_steps > 1)}, the latest {safe(edits.latest, 160)}. Ranking, whiskers and the "
-            "curve are those of the fitted model."
+        steps_text = f"{len(edits.steps)} edit(s), latest first: {safe('; '.join(edits.steps[:-4:-1]), 300)}"
+        say(
+            self.text,
+            f"{rows_text}: {', '.join(texts)}. <span class='quiet'>{steps_text}. "
+            "Ranking, whiskers and the curve are those of the fitted model.</span>",
         )
-        say(self.text, f"{rows_text}: {', '.join(texts)}. <span class='quiet'>{steps_text}</span>")
 
     def _file(self) -> bytes:
         """Return the edited model as a file."""
