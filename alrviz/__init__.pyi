@@ -69,6 +69,7 @@ from .studies.protocols.effect_bands import effect_bands as effect_bands
 from .studies.protocols.evaluate import evaluate as evaluate
 from .studies.protocols.learning_curve import learning_curve as learning_curve
 from .studies.protocols.alpha_path import alpha_path as alpha_path
+from .studies.effects.edits import Edits as Edits, edit as edit
 from .studies.effects.interactions import Interactions as Interactions, interactions as interactions
 from .studies.effects.row_explanation import RowExplanation as RowExplanation
 from .studies.race.race import Race as Race, race as race

@@ -425,7 +425,9 @@ def _is_footer(row: Sequence[str], width: int, profiles: Sequence[ColumnProfile]
         return is_single and is_remark
     cells_with_profiles = zip(map(str.strip, row[1:]), profiles[1:], strict=False)
     is_row = any(not profile.is_number and cell in (profile.levels or ()) for cell, profile in cells_with_profiles)
-    return bool(TOTAL_LABEL.match(first_cell)) or not is_row  # "Total loss" beside a level of another column is a row
+    has_numbers = any(QUANTITY.match(cell.strip()) for cell in row[1:])
+    # "Total loss" beside a level of another column is a row, and so is "Total" without a number.
+    return bool(has_numbers and TOTAL_LABEL.match(first_cell)) or not is_row
 
 
 def _is_code(

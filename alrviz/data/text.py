@@ -147,7 +147,7 @@ class TextColumn:
         return self
 
     def take_rows(self, rows: np.ndarray, name: str) -> "TextColumn":
-        """Return the rows with these numbers, -1 for a row without value, as a column of this name."""
+        """Return the rows of these numbers (n,), -1 for one without value, as a column of this name."""
         is_number = None if self.is_number is None else np.append(self.is_number, False)[rows]
         return TextColumn.from_codes(name, np.append(self.codes, -1)[rows].astype(np.int32), self.levels, is_number)
 

@@ -75,7 +75,7 @@ class Values:
         return TextColumn.from_values(self.name, texts)
 
     def take_rows(self, rows: np.ndarray, name: str) -> "Values":
-        """Return the rows with these numbers, -1 for a row without value, as a column of this name."""
+        """Return the rows of these numbers (n,), -1 for one without value, as a column of this name."""
         series = self.series.reindex(rows).reset_index(drop=True).rename(name)
         if self.dtype_kind == "O":
             series = series.cat.remove_unused_categories()

@@ -131,6 +131,7 @@ class CellClassifier(RunClassifier):
 
     def _store_model(self, run: Run) -> None:
         """Store the model of a finished run, its counts and its weights."""
+        self.__dict__.pop("edits_", None)  # they belonged to an earlier model
         model, state, tables = run.model, run.state, run.tables
         if not isinstance(model, LinearModel) or state is None or tables is None:
             raise AlrvizError(f"the fit has no result: {run.outcome}")

@@ -1,7 +1,8 @@
 """The average form of a model file: ande's counts of the cells of n and of n + 1 columns, and its naive Bayes model.
 
 Training rows have a level in every column, so each tuple's class counts are those of the table, and its card is the
-product of its columns' cards. Rows that share no cell with training are predicted by naive Bayes; n = 0 is that alone.
+product of its columns' cards. Counts of fewer columns, for rows that share no cell with training, are sums of these;
+n = 0 is naive Bayes alone.
 """
 
 import math

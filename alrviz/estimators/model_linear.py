@@ -6,6 +6,7 @@ from math import comb
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.errors import ModelFileError
@@ -32,6 +33,8 @@ def _saved_model(model: Any) -> SavedModel:
         "class_counts": tables.class_counts.tolist(),
         "weights": None,
     }
+    if getattr(model, "edits_", None) is not None:
+        metadata["edits"] = model.edits_.to_dict("list")
     if model.weights_ is not None:
         bias_weights = model.weights_[
             -1 if share_of(model.recipe_) == "cell-class" else slice(-linear_model.n_classes, None)
@@ -90,7 +93,21 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
     model.tables_, model.cells_ = counts, space
     model.model_ = LinearModel(space, counts.seen_cells, cell_table.by_class("phi"), bias, unseen_weights)
     model.phi_, model.intercept_ = model.model_.phi, bias
-    model.weights_ = None if recipe.solver == "none" else _weights(model, metadata, cell_table)
+    model.weights_ = None if metadata["weights"] is None else _weights(model, metadata, cell_table)
+    if "edits" in metadata:
+        model.edits_ = _edits(metadata["edits"], model.classes_.tolist())
+
+
+def _edits(columns: Any, classes: list[Any]) -> pd.DataFrame:
+    """Return the log of edits from model.json, after checking the type of every value."""
+    if not isinstance(columns, Mapping) or list(columns) != list(EDIT_COLUMNS):
+        raise ModelFileError(f"'edits' must have the columns {', '.join(EDIT_COLUMNS)}")
+    for name, expected_type in EDIT_COLUMNS.items():
+        values = columns[name]
+        is_right = isinstance(values, list) and len(values) == len(columns["step"])
+        if not is_right or not all(type(v) is expected_type if expected_type else v in classes for v in values):
+            raise ModelFileError(f"'edits' has values in {name!r} that no edit has")
+    return pd.DataFrame(dict(columns), columns=list(EDIT_COLUMNS))
 
 
 def _listed_space(levels: NDArray[np.int64], sizes: range, members: list[tuple[int, ...]]) -> AnySpace | None:
@@ -138,6 +155,10 @@ def _weights(model: Any, metadata: Mapping[str, Any], cell_table: ModelTable) ->
     return free_weights
 
 
+# The columns of the log of edits, and the types of their values; a class is one of the model's.
+EDIT_COLUMNS: Mapping[str, type | None] = {
+    "step": int, "action": str, "columns": str, "levels": str, "class": None, "old": float, "new": float
+}  # fmt: skip
 _CELL_CLASSIFIERS = [classifier_class(family) for family in FAMILIES.values() if family.sums_cells]
 LINEAR: Form = Form(
     name="linear",

@@ -33,6 +33,7 @@ class CountedClassifier(RecipeClassifier):
     """Base of the classifiers of counted tables; missing values are levels."""
 
     smoothing: float = 1.0
+    class_weight: Any = None
     discretize: str | None = "mdl"
     n_bins: int = 10
 
@@ -134,6 +135,8 @@ class TANClassifier(NetworkClassifier):
     ([('top_left', ()), ('middle_right', ('top_left',))], 0.794)
     """
 
+    smoothing: float = 2.0
+
     _family: ClassVar[str] = "tan"
 
 
@@ -182,7 +185,7 @@ class AnDEClassifier(CountedClassifier):
         p(k, x) = mean over tuples t of n columns of  p(x_t, k) * product over other columns j of  p(x_j | x_t, k)
 
     over the tuples whose cell some training row has [AnDE]. n = 0 is naive Bayes, n = 1 AODE. A row that shares no cell
-    with any training row is scored by naive Bayes.
+    with any training row is scored by tuples of n - 1 columns.
 
     {parameters}
 

@@ -150,34 +150,58 @@ class Average(Cells):
         p(x_t, k)       = (N(x_t, k) + m / (C card(t))) / (N + m)
         p(x_j | x_t, k) = (N(x_t, x_j, k) + m / card(j)) / (N(x_t, k) + m),  p(x_j | k) where class k has no row in x_t
 
-    Where no cell was seen, and for n = 0, it is naive Bayes.
+    Where no cell was seen it is the mean over tuples of n - 1 columns; for n = 0 it is naive Bayes.
     """
 
     def __init__(self, metadata: Mapping[str, Any], tables: Mapping[str, "pa.Table"], columns: Sequence[Any]):
         super().__init__(metadata, tables, columns)
-        n, self.m, self.cards = metadata["n"], metadata["smoothing"], np.array(metadata["cards"])
-        self.number = {tuple(members): t for t, members in enumerate(self.members)}
-        self.parents = list(combinations(range(len(columns)), n)) if n else []
-        self.counts = self.split(tables["parents.parquet"], "count", len(self.parents))
-        self.cells = self.split(tables["cells.parquet"], "count", len(self.members))
+        self.n, self.m, self.cards = metadata["n"], metadata["smoothing"], np.array(metadata["cards"])
+        wider, parents = map(tuple, self.members), self._tuples(self.n) if self.n else []
+        self.counts = dict(zip(wider, self.split(tables["cells.parquet"], "count", len(self.members)), strict=True))
+        self.counts |= zip(parents, self.split(tables["parents.parquet"], "count", len(parents)), strict=True)
+        for order in range(self.n - 1, 0, -1):
+            self.counts |= {members: self._sum_out_column(members) for members in self._tuples(order)}
         self.level_log_p, self.total = self.matrix(tables["levels.parquet"], "alone"), sum(metadata["class_counts"])
 
     def scores(self, codes: "np.ndarray", numbers: Any) -> "np.ndarray":
         """Return the class scores (N, C)."""
+        z = self._naive(codes)
+        for order in range(1, self.n + 1):
+            mean, is_seen = self._mean(codes, order)
+            z = np.where(is_seen, mean, z)
+        return z
+
+    def _tuples(self, order: int) -> list[tuple[int, ...]]:
+        return list(combinations(range(len(self.columns)), order))
+
+    def _sum_out_column(self, members: tuple[int, ...]) -> tuple["np.ndarray", "np.ndarray"]:
+        """Return the cells of a tuple and their counts, summed from those of a tuple with one column more."""
+        column = next(j for j in range(len(self.columns)) if j not in members)
+        larger = sorted((*members, column))
+        cells, counts = self.counts[tuple(larger)]
+        stride = int(np.prod([self.levels[j] for j in larger[larger.index(column) + 1 :]]))
+        smaller_cells = cells // (stride * self.levels[column]) * stride + cells % stride
+        tuple_cells, places = np.unique(smaller_cells, return_inverse=True)
+        sums = np.zeros((len(tuple_cells), len(self.bias)))
+        np.add.at(sums, places, counts)
+        return tuple_cells, sums
+
+    def _mean(self, codes: "np.ndarray", order: int) -> tuple["np.ndarray", "np.ndarray"]:
+        """Return the scores (N, C) by tuples of `order` columns, and whether a row has a seen cell of one, (N, 1)."""
         z, n_seen = np.full((codes.shape[1], len(self.bias)), -np.inf), np.zeros((codes.shape[1], 1))
-        for parents, cells in zip(self.parents, self.counts, strict=True):
-            is_seen, count = _look_up(cells, *self.cell(codes, parents))
+        for parents in self._tuples(order):
+            is_seen, count = _look_up(self.counts[parents], *self.cell(codes, parents))
             prior_count = self.m / len(self.bias) / self.cards[list(parents)].prod()
             value = np.log(count + prior_count) - np.log(self.total + self.m)
             for j in set(range(len(self.columns))) - set(parents):
                 members = tuple(sorted((*parents, j)))
-                _, joint = _look_up(self.cells[self.number[members]], *self.cell(codes, members))
+                _, joint = _look_up(self.counts[members], *self.cell(codes, members))
                 has_level, level_log_p = self.level(self.level_log_p, codes, j)
                 log_p = np.log((joint + self.m / self.cards[j]) / (count + self.m))
                 value += np.where(has_level, np.where(count > 0, log_p, level_log_p), 0.0)
             z = np.logaddexp(z, np.where(is_seen[:, None], value, -np.inf))
             n_seen += is_seen[:, None]
-        return np.where(n_seen > 0, z - np.log(np.maximum(n_seen, 1)), self._naive(codes))
+        return z - np.log(np.maximum(n_seen, 1)), n_seen > 0
 
     def _naive(self, codes: "np.ndarray") -> "np.ndarray":
         return self.bias + sum(np.where(*self.level(self.level_log_p, codes, j), 0.0) for j in range(len(self.columns)))

@@ -4,8 +4,8 @@
     p(x_t, k) = (N(x_t, k) + m / (C card(t))) / (N + m)
 
 The mean is over the tuples whose cell some training row has; p(x_j | x_t, k) as in `networks`. A row that shares no
-cell with any training row is scored by naive Bayes, which is n = 0. Training rows have a level in every column (a
-missing value is one), new rows need not.                                                      (Webb et al. 2005, 2012)
+cell with any training row is scored by the averages of n - 1 columns, at last by naive Bayes, which is n = 0. Training
+rows have a level in every column (a missing value is one), new rows need not.                 (Webb et al. 2005, 2012)
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from alrviz.kernels import averages as kernels
 from alrviz.kernels import rows as row_kernels
 from alrviz.kernels.scores import MIN_SCORE, add_exponentials
-from alrviz.models.cell_space import AnySpace
+from alrviz.models.cell_space import AnySpace, CellSpace
 from alrviz.models.index import CellIndex
 from alrviz.models.joint_values import Codes
 from alrviz.models.linear import LinearModel
@@ -88,8 +88,15 @@ class AverageModel(FieldsInPickles):
             score(rows, groups, z[begin : begin + _ROWS_PER_BATCH], jobs, stop)
         is_unseen = np.isneginf(z).all(axis=1)
         if is_unseen.any():
-            z[is_unseen] = self.naive_bayes.scores(codes[:, is_unseen], n_jobs, stop)
+            z[is_unseen] = self.lower_order.scores(codes[:, is_unseen], n_jobs, stop)
         return z
+
+    @cached_property
+    def lower_order(self) -> "AverageModel | NetworkModel":
+        """The averages of n - 1 columns on the same rows, naive Bayes for n = 1."""
+        if self.parents.space.order == 1:
+            return self.naive_bayes
+        return AverageModel(_sum_out_column(self.parents, self.naive_bayes.cards), self.parents, self.naive_bayes)
 
     def mean_of_logs(self) -> LinearModel:
         """Return the mean over the networks of their log p(k, x), a score table on the cells that were seen.
@@ -269,3 +276,29 @@ def _larger_tuples(space: AnySpace, larger_space: AnySpace) -> NDArray[np.int64]
         other_columns = np.delete(larger_space.tuples, k, axis=1)
         larger[np.searchsorted(tuple_keys, other_columns @ base), larger_space.tuples[:, k]] = all_tuples
     return larger
+
+
+def _sum_out_column(tables: Tables, cards: Floats) -> Tables:
+    """Return the tables of one column fewer: a tuple's counts are those of a larger tuple summed over the column added.
+
+    Every training row has a level in that column, so nothing is lost. cards: (a,) numbers of levels seen.
+    """
+    space = tables.space
+    smaller_space = CellSpace(space.levels, len(space.tuples[0]) - 1)
+    cells, counts = [], []
+    for t, larger_tuples in enumerate(_larger_tuples(smaller_space, space)):
+        column = int((larger_tuples >= 0).argmax())
+        larger = larger_tuples[column]
+        in_tuple = tables.tuple_of_seen == larger
+        other_columns = space.tuples[larger] != column
+        codes = space.codes_of(tables.seen_cells[in_tuple])[:, other_columns]
+        tuple_cells, places = np.unique(smaller_space.cells_at(np.full(len(codes), t), codes), return_inverse=True)
+        tuple_counts = np.zeros((len(tuple_cells), tables.n_classes))
+        np.add.at(tuple_counts, places, tables.counts[in_tuple])
+        cells.append(tuple_cells)
+        counts.append(tuple_counts)
+    return Tables(
+        smaller_space, np.concatenate(cells), np.concatenate(counts), tables.class_counts,
+        np.tile(tables.class_counts, (smaller_space.n_tuples, 1)), cards[smaller_space.tuples].prod(axis=1),
+        tables.smoothing,
+    )  # fmt: skip

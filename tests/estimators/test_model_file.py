@@ -243,6 +243,21 @@ def test_votes_on_and_off_the_grid_give_equal_scores(n_classes, tmp_path):
     np.testing.assert_allclose(found[usual], model._scores(new)[usual], rtol=0, atol=1e-12)
 
 
+def test_exported_a2de_backs_off_to_a1de_where_no_pair_was_seen():
+    rows, names = [["p", "p", "p"], ["q", "q", "q"], ["r", "r", "r"], ["p", "q", "r"]], ["a", "b", "c"]
+    X, y = pd.DataFrame(rows, columns=names), [0, 1, 1, 0]
+    new = pd.DataFrame([["q", "r", "p"], ["p", "r", "new"], ["new", "new", "new"], ["p", "p", "p"]], columns=names)
+    a2de, a1de, naive_bayes = (AnDEClassifier(n=n).fit(X, y)._scores(new) for n in (2, 1, 0))
+    np.testing.assert_allclose(a2de[:2], a1de[:2], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(a2de[2], naive_bayes[2], rtol=0, atol=1e-12)
+    assert not np.allclose(a2de, a1de)
+    assert not np.allclose(a1de[:2], naive_bayes[:2])
+    file = file_of(AnDEClassifier(n=2).fit(X, y))
+    found = script_of(file).Model(file).scores({name: pa.array(new[name]) for name in new})
+    np.testing.assert_allclose(found, a2de, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(load_model(file)._scores(new), a2de)
+
+
 @pytest.mark.parametrize(
     "model", [NaiveBayesClassifier(), KDBClassifier(k=2, selective=False), AnDEClassifier(), DLRClassifier(alpha=10.0)]
 )

@@ -46,8 +46,8 @@ def test_the_order_is_that_beyond_which_rows_held_out_gain_nothing(family, highe
         losses.append(nll / encoded.n_rows)
     assert losses[:-1] == sorted(losses[:-1], reverse=True)
     assert losses[-1] > losses[-2]
-    listed = ", ".join(f"{loss:.4f} at {order}" for order, loss in enumerate(losses[:-1], 1))
-    why = f"at {highest}, {losses[-1]:.4f}, it is not lower by one standard error"
+    listed = ", ".join(f"{loss:.4f} of order {order}" for order, loss in enumerate(losses[:-1], 1))
+    why = f"that of order {highest}, {losses[-1]:.4f}, is not lower by one standard error"
     assert run.notes == run.choices
     assert run.notes == [f"order={highest - 1} was chosen by validation log loss of 3 folds: {listed}; {why}"]
     assert [line["order"] for line in run.trials] == [*range(1, highest + 1)]
@@ -186,6 +186,7 @@ def test_a_run_and_a_classifier_choose_the_same(params):
 
 def test_order_rejected_by_one_fold_is_reported_with_losses_of_its_rows(monkeypatch):
     monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 400)
+    monkeypatch.setattr("alrviz.fitting.solvers.choose_alpha.CLEAR_STANDARD_ERRORS", np.inf)
     run = settled(alrviz.Dataset.from_arrays(*coarse_table(600)), "hlr", order="auto", alpha="auto", holdout=0.0)
     losses_told = (
         r"3 folds: .*, ([\d.]+) at 3; at 4, ([\d.]+) of the first fold alone, whose rows lose ([\d.]+) at 3, it"
@@ -204,6 +205,30 @@ def test_order_rejected_by_one_fold_is_reported_with_losses_of_its_rows(monkeypa
     tried = pd.DataFrame(run.trials)
     least = tried.pivot_table(index="order", columns="folds", values="log_loss", aggfunc="min").round(4)
     assert (least.loc[3, FOLDS], least.loc[4, 1], np.isnan(least.loc[4, FOLDS])) == (every, other, True)
+
+
+def test_an_order_that_is_clearly_better_on_one_fold_is_not_evaluated_on_others(monkeypatch):
+    monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 400)
+    run = settled(alrviz.Dataset.from_arrays(*coarse_table(600)), "hlr", order="auto", alpha="auto", holdout=0.0)
+    trials = pd.DataFrame(run.trials)
+    lowest_losses = trials.pivot_table(index="order", columns="folds", values="log_loss", aggfunc="min").round(4)
+    assert lowest_losses[FOLDS].dropna().index.tolist() == [1]
+    assert run.recipe.params["order"] == 3
+    stated_losses = [float(loss) for loss in re.findall(r"([\d.]+) at", run.notes[0])]
+    assert "a third of the rows" in run.notes[0]
+    assert stated_losses[1:3] == lowest_losses.loc[[2, 3], 1].tolist()
+    assert stated_losses[0] == pytest.approx(lowest_losses.loc[1, 1], rel=0.01)
+
+
+def test_the_fit_starts_at_the_model_of_a_fold():
+    data = alrviz.Dataset.from_arrays(*coarse_table(600))
+    run = alrviz.Run(data, alrviz.Recipe("hlr", order="auto", alpha="auto", holdout=0.0, tol=1e-9))
+    assert len([*run.steps()]) > 2
+    cold_run = alrviz.Run(data, run.recipe)
+    assert len([*cold_run.steps()]) > len(run.trace)
+    assert run.trace[0].objective < 0.5 * cold_run.trace[0].objective
+    np.testing.assert_allclose(run.model.phi, cold_run.model.phi, atol=2e-3)
+    assert run.replay(2).trace[2].objective == run.trace[2].objective
 
 
 def test_rows_known_as_codes_alone_stay_as_they_are():
@@ -231,7 +256,7 @@ def test_orders_with_too_much_work_or_memory_are_not_tried(monkeypatch):
     assert (
         settled(data, "alr", order="auto")
         .notes[0]
-        .endswith("at 1; order 2 takes too long to be tried (order=2 fits it anyway)")
+        .endswith("of order 1; order 2 takes too long to be tried (order=2 fits it anyway)")
     )
 
 

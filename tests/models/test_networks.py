@@ -55,12 +55,16 @@ def test_averages_equal_the_formulas(n, weights, m, together, monkeypatch):
     monkeypatch.setattr(AverageModel, "_is_faster_by_parent", lambda *of: together is not None)
     monkeypatch.setattr(averages, "_MAX_GROUP_VALUES", together or 32)
     encoded = table(40, (3, 4, 2, 5), weights=weights, seed=4)
-    model, codes = average(encoded, n, m), new_rows(encoded)
+    model = average(encoded, n, m)
+    codes = np.column_stack([new_rows(encoded), encoded.levels]).astype(np.uint16)  # the last row has no level
     given = encoded.codes.tolist(), encoded.levels.tolist(), encoded.y.tolist(), encoded.weights.tolist(), 3, m
-    expected = [naive_average(*given, n, row) for row in codes.T.tolist()]
-    for mean, scores, fallback in zip(expected, model.scores(codes), model.naive_bayes.scores(codes), strict=True):
-        np.testing.assert_allclose(scores, fallback if mean is None else mean, rtol=1e-11)
-    assert any(mean is None for mean in expected) or n == 1
+    orders, fallbacks = [], model.naive_bayes.scores(codes)
+    for row, scores, fallback in zip(codes.T.tolist(), model.scores(codes), fallbacks, strict=True):
+        means = {order: naive_average(*given, order, row) for order in range(n, 0, -1)}
+        order = next((order for order, mean in means.items() if mean is not None), 0)
+        np.testing.assert_allclose(scores, means[order] if order else fallback, rtol=1e-11)
+        orders.append(order)
+    assert {n, n - 1, 0} <= set(orders)
 
 
 def average(encoded, n, m=1.0):

@@ -24,6 +24,7 @@ from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, SlopedFold, 
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.row_space import GramFit, gram_matrices
 from alrviz.models.cell_space import MAX_GRID_CELLS, count_cells, has_full_grid, space_of, tuple_columns, tuple_sizes
+from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import Alpha
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
@@ -78,12 +79,12 @@ def with_alpha_search(problem: FitProblem, request: FitRequest) -> FitProblem:
 
 def best_on_folds(
     request: FitRequest, on_trial: Callable[[dict[str, float]], None], goal: Candidate | None = None
-) -> Candidate | None:
+) -> tuple[Candidate | None, LinearModel | None]:
     """Evaluate a recipe on its folds, at its best alphas with alpha="auto"; return the candidate with its losses by
-    row.
+    row, and the first fold's model if alphas were chosen by passes over cells.
 
-    None if there are too few rows to hold some out. `on_trial` is called with each trial. Once the first fold is not
-    below the `goal`, the others may be skipped.
+    The candidate is None if there are too few rows to hold some out. `on_trial` is called with each trial. Folds that
+    cannot decide whether it is below the `goal` are left out.
     """
 
     def report_candidate(candidate: Candidate) -> None:
@@ -92,14 +93,24 @@ def best_on_folds(
     if request.params.get("alpha") != AUTO:
         folds = [_alpha_fold(problem, final_weights(problem, request.stop)) for problem in _folds(request, False)]
         if not folds:
-            return None
+            return None, None
         candidate = candidate_of(folds, [row_losses(fold.objective, fold.w, fold.heldout) for fold in folds])
         report_candidate(candidate)
-        return candidate
+        return candidate, None
     close = n_validation_folds(request.prepared.encoded.class_rows) == 1
-    return choose_alpha(
-        _alpha_folds(request, False), replace(_descent(request), goal=goal, close=close), request.stop, report_candidate
-    )
+    first_fold: SlopedFold | None = None
+
+    def alpha_folds() -> Iterator[SlopedFold]:
+        nonlocal first_fold
+        for fold in _alpha_folds(request, False):
+            first_fold = first_fold or fold
+            yield fold
+
+    strategy = replace(_descent(request), goal=goal, close=close)
+    best_candidate = choose_alpha(alpha_folds(), strategy, request.stop, report_candidate)
+    if best_candidate is None or not isinstance(first_fold, AlphaFold):
+        return best_candidate, None
+    return best_candidate, first_fold.model_near(np.exp(best_candidate.log_values))
 
 
 def final_weights(problem: FitProblem, stop: StopToken) -> Floats:

@@ -37,6 +37,7 @@ from alrviz.fitting.families.family import FitProblem, FitRequest, StreamRequest
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.families.selection_rows import MAX_LEARNER_ROWS, first_training_rows
 from alrviz.fitting.fit_settings import Params
+from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.prepare import TrainingData, prepare, require_learnable
 from alrviz.fitting.recipe import Recipe, require_recipe
 from alrviz.fitting.runs.pass_checkpoint import ROWS, PassCheckpoint
@@ -175,6 +176,7 @@ class Run(RunAttributes, Job[Step]):
         self.trials: list[Mapping[str, float]] = []
         self._encode: Callable[[Recipe], TrainingData] | None = None
         self._alpha_was_chosen = False  # the fit then begins where the search has ended, if possible
+        self._fold_model: LinearModel | None = None  # of a fold at the chosen alphas
         self._selection_passes = 0
         self.state: SolverState | None = None
         self._seconds = 0.0
@@ -300,7 +302,7 @@ class Run(RunAttributes, Job[Step]):
             [*self.trials],
             self._selection_passes,
         )
-        replayed._alpha_was_chosen = self._alpha_was_chosen
+        replayed._alpha_was_chosen, replayed._fold_model = self._alpha_was_chosen, self._fold_model
         while (not len(replayed.trace) or replayed.trace[-1].index < index) and replayed.advance() is not None:
             pass
         return replayed
@@ -462,7 +464,10 @@ class Run(RunAttributes, Job[Step]):
         params = _with_solver(recipe, cost)
         request = FitRequest(prepared, recipe, params, self._report, stop, self._levels.append, self._max_memory)
         problem = recipe.definition.make(request)
-        w0 = first_weights(problem.fit.objective, request, recipe.params["alpha"]) if self._alpha_was_chosen else None
+        objective = problem.fit.objective
+        w0 = first_weights(objective, request, recipe.params["alpha"]) if self._alpha_was_chosen else None
+        if w0 is None and self._fold_model is not None and isinstance(objective, LinearObjective):
+            w0 = objective.weights_near(self._fold_model)
         return problem if w0 is None else replace(problem, fit=replace(problem.fit, w0=w0))
 
     def _problem_of_stream(self, stream: Stream) -> FitProblem:
@@ -534,6 +539,7 @@ class Run(RunAttributes, Job[Step]):
         self.recipe = requested.replace(discretize=choice.recipe.discretize, **settings)
         self._choices = [*self._choices, sentence]
         self._alpha_was_chosen = requested.params.get("alpha") == AUTO and not sampled
+        self._fold_model = None if sampled else choice.model
         return choice.prepared
 
     def _choose_keep(self, build: Build) -> None:

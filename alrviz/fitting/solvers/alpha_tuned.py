@@ -33,6 +33,7 @@ from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.row_space import GramFit, GramMatrices, combine_orders, multiply
 from alrviz.fitting.solvers.state import Solver, SolverState
 from alrviz.fitting.solvers.tron import Tron, invert_diagonal, newton_step
+from alrviz.models.linear import LinearModel
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
 from alrviz.passes.vectors import dot
@@ -94,8 +95,12 @@ class AlphaFold:
 
     def start_from(self, other: "AlphaFold", value: Floats) -> None:
         """Start at the end of the other fold's fit nearest to these alphas (G,), in the cells that both have."""
-        w = self.objective.weights_near(other.objective.model(other.nearest_weights(value)))
+        w = self.objective.weights_near(other.model_near(value))
         self.w = self.w if w is None else w
+
+    def model_near(self, alpha: Floats) -> LinearModel:
+        """Return the model at the end of the fit nearest to these alphas (G,)."""
+        return self.objective.model(self.nearest_weights(alpha))
 
     def nearest_weights(self, alpha: Floats) -> Floats:
         """Return the final weights (M,) of the fit nearest to these alphas (G,); w before the first."""

@@ -84,7 +84,7 @@ class NamedEffects:
             pure = self.pure
             share, structural, nats = pure.importance(self.encoded, self._n_jobs, stop).T
             rises = self._loss_rises(stop)
-            loss, error = _mean_and_error(rises[:, 0], rises[:, 1], float(self.heldout.weights.sum()))
+            loss, error = mean_and_error(rises[:, 0], rises[:, 1], float(self.heldout.weights.sum()))
             importance_table = pd.DataFrame(
                 {
                     "order": pure.sizes, "share": share, "structural": structural, "nats": nats, "loss": loss,
@@ -129,7 +129,7 @@ class NamedEffects:
         """Return "loss" and "loss_error" of `importance` for several tuples at once."""
         losses_of_all, losses_without = (row_losses(log_p, self.heldout.y) for log_p in self._with_and_without(tuples))
         rise, weights = losses_without - losses_of_all, self.heldout.weights
-        mean, error = _mean_and_error(weights @ rise, weights @ rise**2, float(weights.sum()))
+        mean, error = mean_and_error(weights @ rise, weights @ rise**2, float(weights.sum()))
         return float(mean), float(error)
 
     @cached_property
@@ -181,7 +181,7 @@ class NamedEffects:
         )  # fmt: skip
 
 
-def _mean_and_error(value_sums: Floats, square_sums: Floats, total_weight: float) -> tuple[Floats, Floats]:
+def mean_and_error(value_sums: Floats, square_sums: Floats, total_weight: float) -> tuple[Floats, Floats]:
     """Return mean and standard error from the sums of values and of squares over rows of total weight n."""
     mean = value_sums / total_weight
     return mean, np.sqrt(np.maximum(0.0, square_sums / total_weight - mean**2) / total_weight)

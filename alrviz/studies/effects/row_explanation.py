@@ -88,9 +88,9 @@ class RowExplanation:
         scores = pure.intercept + effects.sum(axis=0)
         p = np.exp(log_softmax(scores[None])[0])
         by_probability = np.argsort(-p, kind="stable").tolist()
-        class_index = by_probability[0] if label is None else _class(label, classes)
+        class_index = by_probability[0] if label is None else class_number(label, classes)
         by_probability.remove(class_index)
-        baseline_index = by_probability[0] if other_label is None else _class(other_label, classes)
+        baseline_index = by_probability[0] if other_label is None else class_number(other_label, classes)
         cell_indices = pure.index.locate(codes.astype(np.uint32), 0, 1)[0].astype(np.int64) - 2 * pure.n_tuples
         level_texts = [
             labels_of[min(int(code), len(labels_of) - 1)]
@@ -112,7 +112,8 @@ class RowExplanation:
         return cls(classes[class_index], classes[baseline_index], intercept, frame, probabilities, codes, pure, labels)
 
 
-def _class(label: Any, classes: list[Any]) -> int:
+def class_number(label: Any, classes: list[Any]) -> int:
+    """Return the number of a class, compared by its text; raises `RecipeError` if there is none."""
     texts = list(map(str, classes))
     if str(label) not in texts:
         raise RecipeError(f"no class {label!r} in the model{nearest(str(label), texts)}; expected one of {classes[:8]}")
@@ -137,11 +138,11 @@ def row_codes(
         codes = encoder.transform(frame)
     for name, value in (changes or {}).items():
         column_index = column_number(encoder.names_, name)
-        codes[column_index, 0] = _level_of(encoder.columns_[column_index], value)
+        codes[column_index, 0] = level_of(encoder.columns_[column_index], value)
     return codes
 
 
-def _level_of(column: ColumnEncoder, value: Any) -> int:
+def level_of(column: ColumnEncoder, value: Any) -> int:
     """Return the code of a value, or of a level given by its name."""
     labels = [*map(str, column.labels), NO_LEVEL]
     if isinstance(value, str) and value in labels:
