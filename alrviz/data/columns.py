@@ -1,8 +1,9 @@
 """Columns of any kind of table in memory: their names, kinds by dtype, numbers and levels.
 
-A table is a DataFrame (any dtype: nullable, arrow-backed, categorical), a numpy matrix (numbers, text or objects) or a
-list of rows. Kinds by dtype: booleans, text and mixed columns are categorical, ordered categoricals ordinal, numbers
-numeric; an object column that holds only numbers is numeric. Dates are neither level nor number: they are refused.
+A table is a DataFrame (any dtype: nullable, arrow-backed, categorical), a numpy matrix (numbers, text or objects), a
+sparse matrix of numbers or a list of rows. Kinds by dtype: booleans, text and mixed columns are categorical, ordered
+categoricals ordinal, numbers numeric; an object column that holds only numbers is numeric. Dates are neither level nor
+number: they are refused.
 
 Levels are compared by their texts in a file (`parse_values.level_text`): 1, 1.0 and "1" are one level, blanks at the
 ends of a text are ignored, and an empty text is a missing value.
@@ -19,6 +20,7 @@ import pandas as pd
 from pandas.api import types
 
 from alrviz.data.parse_values import level_text
+from alrviz.data.sparse import SparseColumns
 from alrviz.errors import RecipeError, TableError, nearest
 
 Level = bool | int | float | str
@@ -27,7 +29,7 @@ NESTED = (list, tuple, set, frozenset, dict, np.ndarray)
 _DATES = {"datetime", "datetime64", "date", "timedelta", "timedelta64", "time", "period"}
 
 
-def table_columns(X: Any) -> tuple[tuple[str, ...], list[pd.Series], bool]:
+def table_columns(X: Any) -> tuple[tuple[str, ...], Sequence[pd.Series], bool]:
     """Return the names of X's columns, the columns, and whether X has names ("x0", "x1" ... are made up otherwise).
 
     Raises `TableError` if X is no table of rows and columns, or two columns have one name.
@@ -42,7 +44,10 @@ def table_columns(X: Any) -> tuple[tuple[str, ...], list[pd.Series], bool]:
                 f"column names must differ, but {duplicates[0]!r} occurs {names.count(duplicates[0])} times"
             )
         return names, [column for _, column in X.items()], True
-    if isinstance(X, (list, tuple)):
+    columns: Sequence[pd.Series]
+    if hasattr(X, "tocsc"):
+        columns = SparseColumns(X)
+    elif isinstance(X, (list, tuple)):
         columns = [column for _, column in pd.DataFrame(X).infer_objects().items()]
     else:
         X = np.asarray(X)
@@ -140,6 +145,8 @@ def as_float(value: Any) -> float:
 def choose_kinds(columns: Sequence[pd.Series], names: Sequence[str], categorical_features: Any) -> list[str]:
     """Return each column's kind; `categorical_features`: "from_dtype", "all", None (none), names, mask or indices."""
     if isinstance(categorical_features, str) and categorical_features == "from_dtype":
+        if isinstance(columns, SparseColumns):
+            return ["numeric"] * len(columns)
         return [kind_by_dtype(column, name) for column, name in zip(columns, names, strict=True)]
     categorical = _chosen_indices(names, categorical_features)
     kinds = []

@@ -5,6 +5,7 @@ was seen in training.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alrviz.kernels.cuts import merge_levels
 
@@ -74,3 +75,18 @@ def uniform_cuts(x: np.ndarray, n_bins: int) -> np.ndarray:
     edges = edges[(edges >= low) & (edges < high)]
     n_rows_by_interval = np.bincount(np.searchsorted(edges, x, side="left"), minlength=len(edges) + 1)
     return edges[n_rows_by_interval[:-1] > 0]
+
+
+def cut_beside_zero(values: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Return one cut (1,) of sorted values, between 0 and the next; before the last if none is above 0.
+
+    NaN is ignored. Less than two values have no cut, (0,), and None have None.
+
+    >>> cut_beside_zero(np.array([0.0, 1.0, 3.0]))
+    array([0.5])
+    """
+    present = values[~np.isnan(values)]
+    if len(present) < 2:
+        return np.empty(0) if len(present) else None
+    lower = min(int(np.searchsorted(present, 0.0)), len(present) - 2)
+    return np.array([midpoint(present[lower], present[lower + 1])])

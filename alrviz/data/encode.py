@@ -26,9 +26,10 @@ import pandas as pd
 
 from alrviz.data.column_encoder import ColumnEncoder, code_intervals, code_values
 from alrviz.data.columns import as_numbers, choose_kinds, table_columns
-from alrviz.data.cuts import quantile_cuts, smooth_cuts, uniform_cuts
+from alrviz.data.cuts import cut_beside_zero, quantile_cuts, smooth_cuts, uniform_cuts
 from alrviz.data.encoded import MDL_WAYS, SMOOTH_WAYS, Encoded, code_dtype
 from alrviz.data.mdl import mdl_cuts
+from alrviz.data.sparse import SparseColumns
 from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.stop import NEVER, StopToken
 
@@ -101,22 +102,33 @@ class Encoder:
         names, columns, has_names = table_columns(X)
         if not columns:
             raise TableError("nothing to learn from: no column is a feature; at least one was expected")
-        rows = len(columns[0])
+        rows = _n_rows(columns)
         if not rows:
             raise TableError("nothing to learn from: the table has no rows; at least one was expected")
         classes, codes = class_codes(y, rows)
         weights = row_weights(sample_weight, rows)
         if not (weights > 0).all():
             keep = weights > 0
-            columns = [column[keep] for column in columns]
+            columns = columns.take(keep) if isinstance(columns, SparseColumns) else [column[keep] for column in columns]
             classes, codes = class_codes(classes[codes[keep]], int(keep.sum()))
             weights = weights[keep]
         kinds = choose_kinds(columns, names, self.categorical_features)
-        coded = []
-        for name, kind, column in zip(names, kinds, columns, strict=True):
+        coded, undivided = list[ColumnEncoder](), list[str]()
+        for j, (name, kind) in enumerate(zip(names, kinds, strict=True)):
             stop.check()
-            coded.append(self.code_column(column, name, kind, codes, classes, weights, stop))
-        undivided = [code.name for code, column in zip(coded, columns, strict=True) if self.lacks_cuts(code, column)]
+            values = columns.distinct_values(j) if isinstance(columns, SparseColumns) else None
+            is_cut = kind == "numeric" and self.discretize not in (None, "keep")
+            if values is not None and is_cut and len(values) <= 2:
+                coded.append(code_intervals(values, name, self.missing == "level", cut_beside_zero(values)))
+                continue
+            column = columns[j]
+            code = self.code_column(column, name, kind, codes, classes, weights, stop)
+            if self.lacks_cuts(code, column):
+                if values is None:
+                    undivided.append(name)
+                else:
+                    code = code_intervals(values, name, self.missing == "level", cut_beside_zero(values))
+            coded.append(code)
         return self.take(coded, classes, undivided, has_names)
 
     def take(
@@ -178,10 +190,13 @@ class Encoder:
         if (row := self._codes_of_row(X)) is not None:
             return row
         columns = self._matching(X)
-        codes = np.empty((len(columns), len(columns[0])), dtype=code_dtype(self.levels_))
-        for j, (coded, column) in enumerate(zip(self.columns_, columns, strict=True)):
+        codes = np.empty((len(columns), _n_rows(columns)), dtype=code_dtype(self.levels_))
+        for j, coded in enumerate(self.columns_):
             stop.check()
-            codes[j] = coded.transform(column)
+            if isinstance(columns, SparseColumns) and coded.kind == "numeric":
+                codes[j] = _codes_of_entries(columns, j, coded)
+            else:
+                codes[j] = coded.transform(columns[j])
         return codes
 
     def _codes_of_row(self, X: Any) -> np.ndarray | None:
@@ -253,7 +268,7 @@ class Encoder:
             chains=self.chains_,
         )
 
-    def _matching(self, X: Any) -> list[pd.Series]:
+    def _matching(self, X: Any) -> Sequence[pd.Series]:
         """Return X's columns in the training order: by name if both tables have names, else by position."""
         names, columns, has_names = table_columns(X)
         expected_names = self.names_
@@ -280,9 +295,7 @@ class Encoder:
             features = np.asarray(features).tolist()
         return {
             "format": _FORMAT,
-            "discretize": self.discretize,
-            "n_bins": self.n_bins,
-            "missing": self.missing,
+            **{name: getattr(self, name) for name in ("discretize", "n_bins", "missing")},
             "categorical_features": features,
             "named": self.named_,
             "classes": {"dtype": self.classes_.dtype.str, "labels": self.classes_.tolist()},
@@ -301,6 +314,19 @@ class Encoder:
         encoder.columns_ = tuple(ColumnEncoder.from_dict(column) for column in state["columns"])
         encoder.levels_ = np.array([column.n_levels for column in encoder.columns_], dtype=np.int64)
         return encoder
+
+
+def _codes_of_entries(columns: SparseColumns, j: int, coded: ColumnEncoder) -> np.ndarray:
+    """Return the codes (N,) of numeric column j of a sparse matrix, whose entries alone are looked up."""
+    rows, values = columns.entries(j)
+    entry_codes = coded.transform(pd.Series(np.append(values, 0.0)))
+    codes = np.full(columns.n_rows, entry_codes[-1])
+    codes[rows] = entry_codes[:-1]
+    return codes
+
+
+def _n_rows(columns: Sequence[pd.Series]) -> int:
+    return columns.n_rows if isinstance(columns, SparseColumns) else len(columns[0])
 
 
 def cuts_text(settings: Any) -> str:

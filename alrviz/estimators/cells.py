@@ -210,6 +210,8 @@ class AnJEClassifier(CellClassifier):
     [0.698, 0.723, 0.895]
     """
 
+    class_weight: Any = None
+
     _family: ClassVar[str] = "anje"
 
 

@@ -37,8 +37,8 @@ def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> A
 
     Raises:
         TableError: a `Stream`, no rows, no columns, or two columns of one name.
-        ValueError, TypeError: what scikit-learn raises for something that is no table, for other columns than in `fit`,
-            and for a sparse matrix.
+        ValueError, TypeError: what scikit-learn raises for something that is no table, and for other columns than in
+            `fit`.
     """
     if isinstance(X, Stream):
         raise TableError(
@@ -51,7 +51,7 @@ def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> A
         return _check_frame(estimator, X if reset or is_read else _read_like_training(estimator, X), reset)
     if isinstance(X, list | tuple):  # a plain matrix with one text would turn all its numbers into text
         X = np.array(X, dtype=object)
-    return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
+    return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse="csr")
 
 
 def _read_like_training(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:

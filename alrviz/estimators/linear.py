@@ -134,5 +134,6 @@ class NaiveBayesClassifier(CellClassifier):
     """
 
     order: int = field(default=1, init=False)
+    class_weight: Any = None
 
     _family: ClassVar[str] = "anje"

@@ -33,6 +33,7 @@ class CountedClassifier(RecipeClassifier):
     """Base of the classifiers of counted tables; missing values are levels."""
 
     smoothing: float = 1.0
+    class_weight: Any = None
     discretize: str | None = "mdl"
     n_bins: int = 10
 
@@ -133,6 +134,8 @@ class TANClassifier(NetworkClassifier):
     >>> list(model.structure_.items())[:2], round(model.score(data.X, data.y), 3)
     ([('top_left', ()), ('middle_right', ('top_left',))], 0.794)
     """
+
+    smoothing: float = 2.0
 
     _family: ClassVar[str] = "tan"
 

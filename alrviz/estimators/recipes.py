@@ -115,8 +115,10 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : DataFrame or array (N, a), or a table of `open_table`
-            Text, categoricals, booleans and numbers, side by side; missing values may occur, infinite ones not. A table
+        X : DataFrame, array or sparse matrix (N, a), or a table of `open_table`
+            Text, categoricals, booleans and numbers, side by side; missing values may occur, infinite ones not. In a
+            sparse matrix what is not stored is 0; a column of two values, or one that has no cut, has two levels. It
+            takes a byte for each row and column. A table
             read in batches is learned from in passes over all its rows, of which `max_iter` is a budget.
         y : array (N,)
             Class labels, two different ones at least. None for a table read in batches, which has its class.
@@ -351,6 +353,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
+        tags.input_tags.sparse = True
         return tags
 
     def __getstate__(self) -> dict[str, Any]:

@@ -130,6 +130,17 @@ class TrainingData:
             )
         return encoded.take(splits.train), encoded.take(splits.validation)
 
+    def class_weighted(self, class_weight: Any) -> "TrainingData":
+        """Return the training rows with weights multiplied by their class's weight, as by `class_weighted`."""
+        if class_weight is None:
+            return self
+        rows = Rows(self.encoded.y, self.encoded.weights, self.encoded.n_classes)
+        weights = class_weighted(rows, class_weight, self.encoded.classes).weights
+        return TrainingData(
+            replace(self.encoded, weights=weights), self.holdout, self.encoder, self.n_jobs, self._merge,
+            self.splitting, self._rediscretize,
+        )  # fmt: skip
+
     @property
     def has_wide_codes(self) -> bool:
         """Whether codes have 32 bits: some column has more than 65,535 levels."""

@@ -44,7 +44,7 @@ def encoded_of(model, X, y):
     """The codes, levels, classes and weights of a fitted model's rows, as the oracles take them."""
     encoded = model.encoder_.encode(X, y)
     rows = encoded.codes.tolist(), encoded.levels.tolist(), encoded.y.tolist(), encoded.weights.tolist()
-    return (*rows, encoded.n_classes, 1.0)
+    return (*rows, encoded.n_classes, getattr(model, "smoothing", 1.0))
 
 
 @pytest.mark.parametrize("table", [drawn, mixed])
@@ -253,7 +253,7 @@ def test_more_super_parents_than_columns_are_refused():
 def test_one_column_is_naive_bayes():
     X, y = drawn(60)
     expected = NaiveBayesClassifier().fit(X[["c0"]], y).predict_log_proba(X[["c0"]])
-    for model in (TANClassifier(), KDBClassifier(k=2, selective=False), KDBClassifier(k=1, selective=False)):
+    for model in (TANClassifier(smoothing=1), KDBClassifier(k=2, selective=False), KDBClassifier(k=1, selective=False)):
         np.testing.assert_allclose(model.fit(X[["c0"]], y).predict_log_proba(X[["c0"]]), expected, atol=1e-12)
 
 
@@ -296,3 +296,27 @@ def test_family_without_steps_raises_for_a_run():
             RecipeError, match=rf"{family} is fitted without steps, .* make_estimator\(recipe\)\.fit\(X, y\)"
         ):
             alrviz.Run(dataset, Recipe(family))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        alrviz.TANClassifier, alrviz.KDBClassifier, alrviz.AnDEClassifier, alrviz.AnJEClassifier,
+        alrviz.NaiveBayesClassifier,
+    ],
+)  # fmt: skip
+def test_class_weights_are_factors_of_row_weights(make):
+    data = alrviz.load_demo("tic-tac-toe")
+    row_weights = np.where(data.y == "positive", 3.0, 1.0)
+    weighted = make(class_weight={"positive": 3}).fit(data.X, data.y).predict_proba(data.X)
+    np.testing.assert_allclose(weighted, make().fit(data.X, data.y, row_weights).predict_proba(data.X))
+    assert abs(weighted - make().fit(data.X, data.y).predict_proba(data.X)).max() > 0.1
+    balanced = make(class_weight="balanced").fit(data.X, data.y)
+    n_rows = np.unique_counts(data.y)
+    factors = dict(zip(n_rows.values, len(data.y) / 2 / n_rows.counts, strict=True))
+    row_weights = np.array([factors[label] for label in data.y])
+    np.testing.assert_allclose(
+        balanced.predict_proba(data.X), make().fit(data.X, data.y, row_weights).predict_proba(data.X)
+    )
+    with pytest.raises(alrviz.RecipeError, match="class_weight"):
+        make(class_weight={"neither": 2}).fit(data.X, data.y)

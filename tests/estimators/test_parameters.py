@@ -166,13 +166,6 @@ def test_unlearnable_table_raises(arguments, error, complaint):
         AnJEClassifier(order=1).fit(*arguments)
 
 
-def test_sparse_matrices_raise_with_advice():
-    from scipy.sparse import csr_array
-
-    with pytest.raises(TypeError, match=r"[Ss]parse data was passed.*\.toarray\(\)"):
-        LRClassifier(order=1).fit(csr_array(np.eye(4)), [0, 1, 0, 1])
-
-
 def test_memory_is_refused_with_the_numbers():
     X, y = drawn(50, columns=12, levels=8)
     with pytest.raises(MemoryLimitError, match=r"order 5 needs about [\d,]+ MiB here and 10 MiB may be used") as caught:

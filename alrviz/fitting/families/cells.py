@@ -32,7 +32,7 @@ from alrviz.fitting.families.selection_rows import (
     test_part,
     validation_part,
 )
-from alrviz.fitting.families.shared_params import LINEAR, center_name
+from alrviz.fitting.families.shared_params import COUNTED_CLASS_WEIGHT, LINEAR, center_name
 from alrviz.fitting.fit_settings import FitSettings, Params
 from alrviz.fitting.solvers.solver_support import (
     IN_BATCHES,
@@ -403,7 +403,8 @@ class AnJE(CellFamily):
     learns_rows = "counts"
     words = "AnJE"
     menu_note = "counts, no fit"
-    params = TABLES
+    streams = True
+    params: ClassVar[Mapping[str, Param]] = {**TABLES, "class_weight": COUNTED_CLASS_WEIGHT}
     paper: ClassVar[Params] = {"unseen": "m-estimate"}
     colours: ClassVar[Mapping[str, str]] = {"anje": GREY, "nb": GREY}
     aliases: ClassVar[Mapping[str, str]] = dict.fromkeys(("nb", "naivebayes"), 'Recipe("anje", order=1)')
@@ -415,6 +416,11 @@ class AnJE(CellFamily):
     def training_method(self, params: Params) -> str:
         """Say that nothing is fitted."""
         return "counting (nothing is fitted)"
+
+    def make(self, request: FitRequest) -> FitProblem:
+        """Count the rows, with weights multiplied by those of their classes."""
+        prepared = request.prepared.class_weighted(request.params["class_weight"])
+        return super().make(replace(request, prepared=prepared, params={**request.params, "class_weight": None}))
 
     def title(self, params: Params) -> str:
         """Return label and order."""

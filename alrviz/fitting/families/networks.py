@@ -20,7 +20,7 @@ from alrviz.fitting.cost.estimate import Estimate, estimate_by_formula, estimate
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.family import Family
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.families.shared_params import SMOOTHING
+from alrviz.fitting.families.shared_params import COUNTED_CLASS_WEIGHT, SMOOTHING
 from alrviz.fitting.fit_settings import FitSettings, Params
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.solvers.choice import SolverChoice
@@ -162,7 +162,10 @@ class TAN(Networks):
     words = "TAN"
     menu_note = "tree of columns"
     estimator = "alrviz.estimators.networks.TANClassifier"
-    params: ClassVar[Mapping[str, Param]] = {"smoothing": SMOOTHED}
+    # With m = 1 it is worse than the class shares on german (docs/defaults.md).
+    params: ClassVar[Mapping[str, Param]] = {
+        "smoothing": replace(SMOOTHED, default=2.0, link_default=1.0), "class_weight": COUNTED_CLASS_WEIGHT,
+    }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"tan": "#7744DD"}
 
     def structure(self, prepared: TrainingData, params: Params, stop: StopToken = NEVER) -> Structure:
@@ -189,7 +192,7 @@ class KDB(Networks):
             key="S",
             help="Whether columns and the number of parents are chosen by leave-one-out RMSE of the training rows.",
         ),
-        "smoothing": SMOOTHED,
+        "smoothing": SMOOTHED, "class_weight": COUNTED_CLASS_WEIGHT,
     }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"kdb": "#BB3344"}
 
@@ -240,7 +243,7 @@ class AnDE(Networks):
             1, {0: "0", 1: "1", 2: "2"}, label="Columns every other depends on, n", key="n",
             help="How many columns are the parents of all others. 0 is naive Bayes.",
         ),
-        "smoothing": SMOOTHED,
+        "smoothing": SMOOTHED, "class_weight": COUNTED_CLASS_WEIGHT,
     }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"ande": "#77BB55"}
     shows_weights = False
@@ -283,4 +286,6 @@ def learn(prepared: TrainingData, recipe: FitSettings, stop: StopToken = NEVER) 
     """Return the network of a recipe of tan, kdb or elr (its start), or ande's mean of networks."""
     family = recipe.definition
     assert isinstance(family, Networks)
+    if not family.has_steps:  # elr's class weights are factors in its objective, and its start is counted without them
+        prepared = prepared.class_weighted(recipe.params["class_weight"])
     return family.learn(prepared, recipe, stop)

@@ -6,6 +6,7 @@ the family replaces the part that differs: `replace(SMOOTHING, help=...)`.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -174,6 +175,11 @@ CLASS_WEIGHT = Param(
     help='Factors of the rows of each class in the objective, by class label (1 for a label left out); "balanced": '
     "N / (C N_y). Counts, densities and log theta are left alone.",
 )  # fmt: skip
+COUNTED_CLASS_WEIGHT = replace(
+    CLASS_WEIGHT,
+    help="Factors of the weights of the rows of each class in all counts and in the class prior, by class label (1 for "
+    'a label left out); "balanced": N / (C N_y).',
+)
 
 # The parameters of a linear family.
 LINEAR: Mapping[str, Param] = {
