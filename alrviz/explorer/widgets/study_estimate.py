@@ -69,8 +69,6 @@ def remarks_of(dataset: Dataset, lost_columns: Iterable[str]) -> tuple[str, ...]
 def costs_html(
     planned: PlannedStudy,
     first_heading: str = "model",
-    seconds_prefix: str = "about ",
-    cell_class: str = "",
     measurements: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> str:
     """Return an HTML table of costs, a row per recipe: parameters, memory and seconds of a fit, or why it is left out.
@@ -78,14 +76,12 @@ def costs_html(
     Args:
         planned: the estimate.
         first_heading: heading of the column of names, as HTML.
-        seconds_prefix: text before each estimated time.
-        cell_class: CSS class of cells with numbers ("n" aligns right).
         measurements: (mean number of parameters, mean seconds) of the fits done so far, by recipe name; they replace
             the estimates.
     """
 
     def cell(tag: str, text: str) -> str:
-        return f"<{tag} class='{cell_class}'>{text}</{tag}>"
+        return f"<{tag} class='n'>{text}</{tag}>"
 
     rows = []
     for fit in planned.fits:
@@ -98,10 +94,10 @@ def costs_html(
             cost_texts = (count_text(round(parameters)), bytes_text(fit.cost.bytes), seconds_text(seconds))
         else:
             estimate = seconds_text(float(f"{fit.cost.seconds:.1g}"))  # accurate to one digit
-            prefix = seconds_prefix or ("about " if measurements else "")
+            prefix = "about " if measurements else ""
             cost_texts = (count_text(fit.cost.parameters), bytes_text(fit.cost.bytes), f"{prefix}{estimate}")
         rows.append([safe(fit.name, 60), *(cell("td", text) for text in cost_texts)])
-    headings = ("parameters", "memory", "one fit" if seconds_prefix or measurements else "one fit, about")
+    headings = ("parameters", "memory", "one fit" if measurements else "one fit, about")
     return html_table([first_heading, *(cell("th", heading) for heading in headings)], rows)
 
 
