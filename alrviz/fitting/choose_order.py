@@ -23,6 +23,7 @@ errors are of the rows' differences. Test rows have no part in it.
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import combinations
 from math import comb, inf
 from time import monotonic
@@ -31,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from alrviz.data.splits import n_validation_folds
-from alrviz.errors import MemoryLimitError, RecipeError, Stopped
+from alrviz.errors import MemoryLimitError, RecipeError, Stopped, TimeOver
 from alrviz.fitting.cost.estimate import estimate, require_memory
 from alrviz.fitting.cost.table_shape import MAX_PLANNED_TUPLES, TableShape
 from alrviz.fitting.families.alpha_folds import (
@@ -47,7 +48,7 @@ from alrviz.fitting.families.orders import HierarchicalFamily
 from alrviz.fitting.families.selected import kept_text, max_kept
 from alrviz.fitting.prepare import TrainingData
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.solvers.choose_alpha import Candidate, GridSearch, choose_alpha, row_losses
+from alrviz.fitting.solvers.choose_alpha import Candidate, GridSearch, better_of, choose_alpha, row_losses
 from alrviz.fitting.tuple_tests import score_tests
 from alrviz.models.cell_space import count_cells, informative_columns, tuple_columns
 from alrviz.models.linear import LinearModel
@@ -369,7 +370,8 @@ class _OrderSearch:
         qualifier = f" of single columns and the best {kept_text(keep)} of each higher order" if keep != 1.0 else ""
         verb = "was"
         if self._finds_alpha:
-            verb = f"and alpha=({', '.join(f'{alpha:.3g}' for alpha in trial.values)}) were"
+            alphas_text = ", ".join(f"{alpha:.3g}" for alpha in trial.values)
+            verb = f"and alpha={f'({alphas_text})' if len(trial.values) > 1 else alphas_text} were"
         fewest_folds = min((earlier.candidate for earlier in self.accepted), key=lambda candidate: candidate.folds)
         folds_text = "a third of the rows" if fewest_folds.folds == 1 else f"{fewest_folds.folds} folds"
         losses_text = ", ".join(
@@ -480,16 +482,21 @@ def choose_n_tuples(recipe: Recipe, build: Build, stop: StopToken) -> tuple[Reci
     Args:
         recipe: a recipe with keep="auto".
         build: see `Build`.
-        stop: ends the search between two steps.
+        stop: ends the search between two steps; at a `Deadline` with the best share so far.
 
     Raises:
         MemoryLimitError: not even the smallest model fits.
         RecipeError: no fit ended well.
     """
-    fold, losses = ShareFold(recipe, build), dict[float, float]()
-    best_candidate = choose_alpha(
-        [fold], SHARES, stop, lambda candidate: losses.update({candidate.values[0]: candidate.loss})
-    )
+    fold = ShareFold(recipe, build)
+    candidates, time_text = list[Candidate](), ""
+    try:
+        best_candidate = choose_alpha([fold], SHARES, stop, candidates.append)
+    except TimeOver:
+        if not candidates:
+            return recipe.replace(keep=1.0), "keep=1: the time was over before a share was tried"
+        best_candidate, time_text = reduce(better_of, candidates), "; further ones were not tried as the time was over"
+    losses = {candidate.values[0]: candidate.loss for candidate in candidates}
     if best_candidate is None:
         raise fold.memory_error or RecipeError(
             'keep="auto" found no share of the tuples whose fit ends well; give a number'
@@ -498,7 +505,7 @@ def choose_n_tuples(recipe: Recipe, build: Build, stop: StopToken) -> tuple[Reci
     comparison = f"within one standard error of the lowest, {losses[lowest_share]:.4f} at {lowest_share:g}"
     return recipe.replace(keep=keep), (
         f"keep={keep:g} was chosen by log loss on {round(float(best_candidate.weights.sum())):,} validation rows: "
-        f"{best_candidate.loss:.4f}, {'the lowest' if keep == lowest_share else comparison}"
+        f"{best_candidate.loss:.4f}, {'the lowest' if keep == lowest_share else comparison}{time_text}"
     )
 
 

@@ -28,7 +28,7 @@ from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import Alpha
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
-from alrviz.stop import StopToken
+from alrviz.stop import Deadline, StopToken
 
 AUTO = "auto"
 # The alpha of all orders before any is chosen, and if there are too few rows to hold some out.
@@ -70,8 +70,9 @@ def with_alpha_search(problem: FitProblem, request: FitRequest) -> FitProblem:
     """Return the fit with a solver that first finds the alphas, if alpha="auto"."""
     if request.params.get("alpha") != AUTO:
         return problem
+    limited = replace(request, stop=Deadline(request.stop, request.search_seconds))
     solver = AlphaTuned(
-        problem.fit.solver, lambda: _alpha_folds(request), _descent(request), INITIAL_ALPHA, request.stop,
+        problem.fit.solver, lambda: _alpha_folds(limited), _descent(request), INITIAL_ALPHA, limited.stop,
         partial(first_weights, problem.fit.objective, request),
     )  # fmt: skip
     return replace(problem, fit=replace(problem.fit, solver=solver))

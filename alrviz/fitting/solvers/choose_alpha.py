@@ -370,6 +370,13 @@ def choose_alpha(
         on_candidate(candidate)
 
 
+def better_of(best: Candidate | None, trial: Candidate) -> Candidate:
+    """Return the better of two candidates, or the only one: that of more folds, then that of the lower loss."""
+    if best is None or (-trial.folds, trial.loss) < (-best.folds, best.loss):
+        return trial
+    return best
+
+
 def evaluate_alphas(
     folds: Sequence[Fold], log_alpha: Floats, stop: StopToken = NEVER, *, close: bool = False
 ) -> Candidate:
