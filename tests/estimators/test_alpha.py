@@ -200,8 +200,8 @@ def test_labels_are_compared_a_few_times_a_row():
 @pytest.mark.parametrize(
     ("make", "setting"),
     [
-        (alrviz.ALRClassifier, {}), (alrviz.LRClassifier, {"alpha": "cv"}),
-        (alrviz.SelectiveALRClassifier, {"keep": "auto"}), (alrviz.WANBIACClassifier, {}),
+        (alrviz.ALRClassifier, {"order": 1}), (alrviz.LRClassifier, {"order": 1, "alpha": "cv"}),
+        (alrviz.SelectiveALRClassifier, {"order": 1, "keep": "auto"}), (alrviz.WANBIACClassifier, {}),
     ],
 )  # fmt: skip
 def test_time_limit_ends_every_search_and_is_named(make, setting):
