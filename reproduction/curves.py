@@ -1,7 +1,7 @@
 """Learning curves: learners that meet the rows one by one, and classifiers after ever more training rows.
 
 A row is a point of a curve: set, method, seen (rows), rmse2 (mean over the last rows of (1/C) sum_k (p_k - 1[k=y])^2),
-error, orders (of the rows, over which it is a mean).
+error, orders (of the rows, over which it is a mean), rows (predictions in that mean).
 """
 
 from collections.abc import Iterator, Sequence
@@ -67,7 +67,8 @@ def _points(study: Study, spec: Curves) -> Iterator[Row]:
         positions = sorted({*range(0, len(curve), max(1, len(curve) // MOST_POINTS)), *range(len(curve))[-1:]})
         for row in curve.iloc[positions].to_dict("records"):
             point = {key: row[key] for key in ("seen", "rmse2", "error", "orders")}
-            yield {"set": spec.table.name, "theta": spec.theta, "method": name} | point
+            counted = {"rows": spec.repeats * min(spec.window, row["seen"])}
+            yield {"set": spec.table.name, "theta": spec.theta, "method": name} | point | counted
 
 
 def share_rows(
@@ -95,7 +96,8 @@ def share_rows(
             fits = frame[frame["racer"] == racer] if len(frame) else frame
             if len(fits) and fits["error"].notna().sum() == fits_each(study):
                 n_rows = int(fits["train_rows"].mean())
-                rows.append({"set": table.name, "method": name, "seen": n_rows, "error": float(fits["error"].mean())})
+                point = {"seen": n_rows, "error": float(fits["error"].mean()), "rows": dataset.n_rows}
+                rows.append({"set": table.name, "method": name} | point)
         yield f"{table.name}: share {share:g}", rows
 
 

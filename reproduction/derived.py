@@ -24,6 +24,8 @@ def along_curves(figures: pd.DataFrame) -> pd.DataFrame:
         cost = curve["rmse2" if "rmse2" in curve and curve["rmse2"].notna().any() else "error"].to_numpy(float)
         early = int(np.searchsorted(curve["seen"].to_numpy(float), EARLY * curve["seen"].max()))
         labels = {"set": name, "method": words}
+        if "rows" in curve:
+            labels["rows"] = curve["rows"].max()
         points = {"first": cost[0], "early": cost[min(early, len(cost) - 1)], "last": cost[-1]}
         lines.append(labels | points | {"mean": cost.mean()})
     return pd.DataFrame(lines).drop_duplicates(["set", "method"]) if lines else pd.DataFrame()

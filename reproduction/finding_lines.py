@@ -10,11 +10,11 @@ import pandas as pd
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.studies.statistics.significance import geometric_mean_ratio, sign_test, win_draw_loss
 from reproduction.judge import AGREES, COMPATIBLE, DIFFERS, ENOUGH, SURE, UNDECIDED, alike
-from reproduction.pairs import Pair, compare_pair, digits_of, width_of
+from reproduction.pairs import Pair, compare_pair, digits_of, p_words, width_of
 
 _RECORD = re.compile(r"(\d+)/(\d+)/(\d+), p (< \.001|[.\d]+), mean ratio ([\d.e+-]+|nan|inf)")
 EARLIER = "of an earlier run"  # so a line's reason begins whose fits are lost: it is in no finding
-SETS = "sets"  # the name under which the kept means are found among the tables
+SETS, PRECONDITIONERS = "sets", "preconditioners"  # studies whose kept means are found among the tables
 MIN_LOSS = 0.001  # nats a row: of a training loss below it there may be no finite optimum
 ALIKE = 0.9  # share of sets on which two must be within LIKE, to be said to be alike
 Tables = Mapping[str, pd.DataFrame]
@@ -68,6 +68,11 @@ class Figures:
     def spread(self) -> str:
         """The median ratio with its interval, in words."""
         return f"median {self.median}" + (f", 95 % interval {self.interval}" if self.interval else "")
+
+    @property
+    def uncorrected(self) -> str:
+        """p of the record alone, in words."""
+        return "" if self.raw is None else p_words(self.raw)
 
     @property
     def number(self) -> str:
@@ -142,7 +147,7 @@ class Means:
     A method "a / b" is the ratio of two. expect: "less"; "like", where equal to four decimals or within a twentieth on
     ALIKE of the sets; "part", where nothing is tested; or "falls", where first over second is the lower the more rows a
     set has (rank correlation).
-    item: where such a comparison stands among the items.
+    item: where such a comparison stands among the items. study: whose kept means they are.
     """
 
     item: str
@@ -152,6 +157,7 @@ class Means:
     expect: str = "less"
     min_rows: int = 0
     max_rows: float = np.inf
+    study: str = SETS
 
     @property
     def set_label(self) -> str:
@@ -163,7 +169,7 @@ class Means:
 
     def figures(self, tables: Tables) -> Figures | None:
         """Return its figures; None where no set has both."""
-        rows = tables.get(SETS, pd.DataFrame())
+        rows = tables.get(self.study, pd.DataFrame())
         if self.measure not in rows:
             return None
         rows = rows[(rows["rows"] >= self.min_rows) & (rows["rows"] < self.max_rows)]

@@ -25,12 +25,14 @@ from reproduction.methods import HELD_BACK, METHODS, OF_LEVELS, OTHERWISE
 from reproduction.over_sets import Stage, set_rows, staged_rows
 from reproduction.pair_items import NESTED_CLAIM, PAIR_CLAIMS
 from reproduction.racers import (
-    DEFAULTS,
     FIRST_ORDER,
+    GROWN_SHARES,
     LOW_ORDERS,
     MAIN,
     NESTED,
     PAPERS,
+    PENALISED,
+    PRECONDITIONERS,
     TABLES_FITTED,
     THIRD_ORDER,
     TUPLES_CHOSEN,
@@ -46,6 +48,7 @@ from reproduction.selected_items import SELECTED
 from reproduction.sets import (
     BIG_SETS,
     CLINICAL_SETS,
+    COVERTYPE,
     HELD_BACK_SETS,
     LITTLE_SETS,
     MIXED_SETS,
@@ -57,6 +60,7 @@ from reproduction.sets import (
     spread,
 )
 from reproduction.settings import Settings
+from reproduction.sizes import size_rows
 from reproduction.splits import split_rows
 from reproduction.tables import MadeTable, demo, planted
 from reproduction.toy import toy_rows
@@ -264,7 +268,7 @@ SETS_STAGES = (
     Stage(BIG_SETS[:2], PAPERS, 1, 2e8),
     Stage(_LITTLE, THIRD_ORDER, 2, 7e7),
     Stage(_LITTLE, PAPERS, ROUNDS, 7e6),
-    Stage(_LITTLE, DEFAULTS, 2, 7e7),
+    Stage(_LITTLE, PENALISED, 2, 7e7),
     Stage(BIG_SETS, LOW_ORDERS, 1, 1e9),
     Stage(_LITTLE, LOW_ORDERS, 2, 4e8),
     Stage(_LITTLE, MAIN, 2, 1e9),
@@ -306,6 +310,13 @@ def _selected(settings: Settings) -> Progress:
     )
 
 
+def _on_covertype(settings: Settings) -> Progress:
+    """[sALR]'s Covertype: once 2-fold, of order 3 before 4, which takes days."""
+    names = [name for order in (3, 4) for name in TUPLES_CHOSEN[order] if " mi " in name or " strong " in name]
+    racers = ("alr3 adagrad", "alr4 adagrad", *(name for name in names if float(name.split()[-1]) in GROWN_SHARES))
+    return set_rows(SELECTION_SETS[:1] if settings.quick else (COVERTYPE,), racers, settings, 1)
+
+
 def _tuned_rows(settings: Settings) -> Progress:
     return chain(limit_rows("elr-optimum", settings), _rows_over_sets(TUNED_SETS, TABLES_FITTED, settings, ROUNDS))
 
@@ -328,7 +339,12 @@ STUDIES: Mapping[str, Study] = MappingProxyType(
         "sets": _sets,
         "validated": _validated,
         "selected": _selected,
+        "covertype": _on_covertype,
+        "sizes": lambda settings: size_rows(
+            SELECTION_SETS[:2] if settings.quick else SELECTION_SETS, settings, (3,) if settings.quick else (3, 4)
+        ),
         "sets-variants": partial(_rows_over_sets, LITTLE_SETS, VARIANTS),
+        "preconditioners": partial(_rows_over_sets, LITTLE_SETS, PRECONDITIONERS),
         "pulls": partial(_rows_over_sets, REGULARISED, PULLED_RACERS),
         "tuned": _tuned_rows,
         "gaps": partial(_rows_over_sets, GAPS, WITH_GAPS),

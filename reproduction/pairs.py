@@ -4,15 +4,15 @@ A *pair* says which measure of which two methods is compared, on which sets, and
 
     printed W-D-L    ours is set against it (`judge.judge_record`)
     "less"           the first is smaller than `factor` times the second on more sets than larger (`judge.judge_claim`)
-    "mean less"      the first is lower in the mean of logarithms (`judge.judge_ratio`)
     "like"           within a twentieth of each other (`judge.judge_like`)
 
 Figures are rows with set, group, method and measures; a set counts where both methods have the measure, of equally
-many rounds where rows say of how many.
+many rounds where rows say of how many. Of fewer than `ENOUGH` sets a claim about a mean loss is judged within each,
+over its rows (`judge.judge_rows`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -23,14 +23,16 @@ from reproduction.item import verdicts
 from reproduction.judge import (
     DIFFERS,
     ENOUGH,
+    LIKE,
     NOT_RUN,
     SURE,
     UNDECIDED,
     alike,
     judge_claim,
     judge_like,
-    judge_ratio,
     judge_record,
+    judge_rows,
+    row_side,
     same_coin,
 )
 from reproduction.sets import BIG_SETS
@@ -43,6 +45,8 @@ LARGE = 400  # rows from which a set is told apart where few sets were reached: 
 LARGEST = "largest"  # the group that [WANBIA-C] has beside all
 LARGEST_ROWS = 10_000  # from which on sets are in it
 FEW_SETS = 3  # sets: with fewer they are told by name
+# Means over rows of a loss within 0 .. 1, and the power that makes it one: of learning curves squared errors.
+_ROW_LOSSES = {"error": 1, "rmse": 2, "brier": 1, "first": 1, "early": 1, "last": 1}
 _EXACT_MEASURES = ("n_iter", "parameters", "train_seconds", "classify_seconds", "to_goal")
 
 
@@ -75,7 +79,8 @@ class Pair:
 class Comparison:
     """What came of a pair: the sets that both have, their values, W-D-L, the geometric mean of first over second.
 
-    sizes: in words, what the sets' sizes tell (`_sizes`).
+    sizes: in words, what the sets' sizes tell (`_sizes`). rows: of each set, those that the measure is a mean over;
+    none where that is not known.
     """
 
     sets: list[str]
@@ -84,6 +89,7 @@ class Comparison:
     wins: WinDrawLoss
     ratio: float
     sizes: str = ""
+    rows: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
 def compare_pair(pair: Pair, figures: pd.DataFrame) -> Comparison:
@@ -100,7 +106,9 @@ def compare_pair(pair: Pair, figures: pd.DataFrame) -> Comparison:
     a, b = values[pair.a].to_numpy(float), values[pair.b].to_numpy(float)
     digits = digits_of(pair.measure)
     wins, ratio = win_draw_loss(a, pair.factor * b, digits), geometric_mean_ratio(a, b)
-    return Comparison(list(values.index), a, b, wins, ratio, _sizes(values, group_rows, digits))
+    n_rows = group_rows.groupby("set")["rows"].max().reindex(values.index) if "rows" in group_rows else pd.Series()
+    known_rows = n_rows.to_numpy(float) if len(n_rows) and n_rows.notna().all() else np.empty(0)
+    return Comparison(list(values.index), a, b, wins, ratio, _sizes(values, group_rows, digits), known_rows)
 
 
 def _of_group(figures: pd.DataFrame, group: str | None) -> pd.DataFrame:
@@ -144,12 +152,33 @@ def verdict(pair: Pair, result: Comparison) -> str:
     record = result.wins.wins, result.wins.losses
     if pair.record is not None:
         return judge_record(record, pair.record[::2])
+    if sides := within_sets(pair, result):
+        return judge_rows(sides)
     if pair.expect == "like":
         return judge_like(result.a, result.b, width_of(pair.measure))
-    if pair.expect == "mean less":
-        width = width_of(pair.measure)
-        return judge_ratio(result.a + width, pair.factor * result.b + width)
     return judge_claim(*record)
+
+
+def within_sets(pair: Pair, result: Comparison) -> list[int]:
+    """Return of each set the side of a claim that its rows take (`judge.row_side`), in the order of `result.sets`.
+
+    Empty where a sign test over the sets is possible, or where the measure is neither a mean of losses within 0 .. 1
+    nor a number of parameters.
+    """
+    count = len(result.sets)
+    if pair.measure == "parameters" and count < ENOUGH:  # the rows decide them: nothing is left to chance
+        return np.sign(pair.factor * result.b - result.a).astype(int).tolist()
+    if count >= ENOUGH or pair.measure not in _ROW_LOSSES or not len(result.rows):
+        return []
+    power = _ROW_LOSSES[pair.measure]
+    sides = []
+    for a, b, rows in zip(result.a**power, result.b**power, result.rows, strict=True):
+        if pair.expect == "like":
+            least, most = sorted((a, b))
+            sides.append(row_side(most, min(1.0, LIKE**power * least), rows, count))
+        else:
+            sides.append(row_side(a, min(1.0, pair.factor**power * b), rows, count))
+    return sides
 
 
 def width_of(measure: str) -> float:
@@ -193,6 +222,11 @@ def pair_lines(
 
 
 def _our_words(pair: Pair, result: Comparison) -> str:
+    if sides := within_sets(pair, result):
+        words = "the claim holds on {}, its opposite on {}" if pair.record is None else "lower on {}, higher on {}"
+        words = words.format(sides.count(1), sides.count(-1))
+        basis = "counted" if pair.measure == "parameters" else "over the rows of each set"
+        return f"{record_words(result)}; {basis}, {words} of {len(sides)}"
     if pair.expect != "like":
         return record_words(result)
     near = alike(result.a, result.b, width_of(pair.measure))  # the verdict's own test counts these, not who is lower
@@ -211,6 +245,8 @@ def _missing_words(pair: Pair, result: Comparison, figures: pd.DataFrame) -> str
     )
     n_decided = result.wins.wins + result.wins.losses
     too_few = f"a sign test needs {ENOUGH} sets that are no draws"
+    if sides := within_sets(pair, result):
+        too_few = "the sets contradict each other" if any(sides) else "no set has rows enough"
     parts = [too_few if n_decided < ENOUGH else "beyond chance neither way"] if result.sets else []
     if pair.group == "big":
         parts.append(f"there are {len(BIG_SETS)} big ones")
@@ -226,7 +262,7 @@ def _paper_words(pair: Pair) -> str:
         return ""
     if pair.record is None:
         times = "" if pair.factor == 1 else f" than {pair.factor:g} times the second"
-        words = {"less": f"first is less{times}", "mean less": "first is less in the mean", "like": "about the same"}
+        words = {"less": f"first is less{times}", "like": "about the same"}
         return words[pair.expect]
     wins, draws, losses = pair.record
     return f"{wins}/{draws}/{losses}, p {p_words(sign_test(wins, losses))}"

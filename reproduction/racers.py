@@ -1,6 +1,7 @@
-"""What is fitted on every set: the papers' fits in paper mode and, beside them, ours at their defaults.
+"""What is fitted on every set: the papers' fits in paper mode and, beside them, fits with a fixed penalty.
 
-A racer is named by what it is ("alr2 paper" is alr of order 2 as the paper ran it). A *group* is what one study
+A racer is named by what it is ("alr2 paper" is alr of order 2 as the paper ran it; "alr2" has alpha 1, "lr2" 0.3, which
+are not the default of the classes, alpha="auto"). A *group* is what one study
 fits, so that the tables of the papers do not wait for the appendix.
 """
 
@@ -46,6 +47,20 @@ def _tables_fitted(structure: str, cross_tuning: bool) -> Recipe:
     return Recipe("elr", structure=structure, cross_tuning=cross_tuning)
 
 
+# [WANBIA-C] IV.B: lr in units of its Hessian's diagonal. SciPy's L-BFGS-B cannot change the units as it goes: lr with
+# the adaptive diagonal is set beside fits by the package's own L-BFGS.
+_DIAGONALS = {
+    name.format(order): _paper(family, order, **params)
+    for order in (1, 2)
+    for name, family, params in (
+        ("lr{} paper diagonal", "lr", {"scale": "diagonal"}),
+        ("lr{} paper lbfgs diagonal", "lr", {"scale": "diagonal-adaptive", "solver": "lbfgs"}),
+        ("lr{} paper lbfgs", "lr", {"solver": "lbfgs"}),
+        ("alr{} paper lbfgs", "alr", {"solver": "lbfgs"}),
+    )
+}
+
+
 # [sALR] 5: the shares of tuples that it keeps; it learns in five passes of AdaGrad.
 SHARES, GROWN_SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 0.9), (0.6, 0.8, 0.9)
 
@@ -88,7 +103,7 @@ RACERS: Mapping[str, Recipe] = MappingProxyType(
         **_order_variants("alrj{} paper", "alr", scale="theta-gamma"),
         **_order_variants("alr{} paper from anje", "alr", start="anje"),
         "lr1 paper from nb": _paper("lr", 1, start="anje"),
-        "lr1 paper diagonal": _paper("lr", 1, scale="diagonal-adaptive", solver="lbfgs"),
+        **_DIAGONALS,
         **_order_variants("lr{} paper cg", "lr", solver="cg"),
         **_order_variants("alr{} paper cg", "alr", solver="cg"),
         **{
@@ -113,11 +128,16 @@ RACERS: Mapping[str, Recipe] = MappingProxyType(
         "alr1 adagrad": _paper("alr", 1, solver="adagrad", max_iter=5),
     }
 )
-_VARIANTS = ("alrj", "from anje", "from nb", "diagonal", "cg")
+_VARIANTS = ("alrj", "from anje", "from nb", "lbfgs", "diagonal", "cg")
 _CV_RACERS = tuple(name for name in RACERS if name.endswith("cv"))
 VALIDATED = (*(f"{family}{order} paper" for order in (2, 3) for family in ("lr", "alr")), *_CV_RACERS)
 VALIDATED_2 = tuple(name for name in VALIDATED if "2" in name)
 _OTHER_FITS = tuple(name for name in RACERS if any(word in name for word in _VARIANTS))
+# [WANBIA-C]'s figures 3 and 4, and the same at order 2.
+PRECONDITIONERS = (
+    *(f"{family}{order} paper" for order in (1, 2) for family in ("lr", "alr")),
+    *("lr1 paper from nb", *_DIAGONALS),
+)
 FIRST_ORDER = ("lr1 paper", "alr1 paper", "anje1 paper")
 _OTHER_WORDS = ("alpha", "elr", "nb", "tan", "skip")
 # By order: what [sALR] sets beside one another; with the lowest, what has no tuples to choose.
@@ -132,15 +152,18 @@ MAIN = tuple(
     if name not in _OTHER_FITS and name not in _LATER and not any(word in name.split() for word in _OTHER_WORDS)
 )
 # Beside the fits that they are compared with.
-VARIANTS = ("lr1 paper", "alr1 paper", "alr2 paper", "alr3 paper", *_OTHER_FITS)
+VARIANTS = (
+    *("lr1 paper", "alr1 paper", "alr2 paper", "alr3 paper"),
+    *(name for name in _OTHER_FITS if name not in PRECONDITIONERS),
+)
 PULLS = (*(pull_name(name, strength) for name in PULLED_KINDS for strength in STRENGTHS), *FIRST_ORDER)
 TABLES_FITTED = ("nb", "tan", *(name for name in RACERS if name.startswith("elr")))
 NESTED = (*FIRST_ORDER, *map(chosen_pull, PULLED_KINDS))
 WITH_GAPS = tuple(f"{family} paper{way}" for family in ("alr1", "anje1") for way in ("", " skip"))
-# Of MAIN: what the papers fitted, without order 3 and with it alone; our defaults.
+# Of MAIN: what the papers fitted, without order 3 and with it alone; fits with a fixed penalty.
 PAPERS = tuple(name for name in MAIN if name.endswith("paper") or name in ("a1de", "a2de", "rf"))
 THIRD_ORDER = ("anje3 paper", "a2de", "lr3 paper", "alr3 paper")
 # The racer of one order less.
 LOWER = dict(zip(THIRD_ORDER, ("anje2 paper", "a1de", "lr2 paper", "alr2 paper"), strict=True))
 LOW_ORDERS = tuple(name for name in PAPERS if name not in THIRD_ORDER)
-DEFAULTS = tuple(name for name in MAIN if name not in PAPERS)
+PENALISED = tuple(name for name in MAIN if name not in PAPERS)

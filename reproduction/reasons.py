@@ -19,7 +19,7 @@ _REASONS: tuple[tuple[str, str, str], ...] = (
     (
         "alr-t2",
         "rmse",
-        "may be few rows without a penalty: with our default one (alr3, beside) the record is not told from the "
+        "may be few rows without a penalty: with alpha 1 (alr3, beside) the record is not told from the "
         "printed one, nor is it without on the sets of 400 rows or more, which are few",
     ),
     (

@@ -1,4 +1,4 @@
-"""The console script `alrviz`: explore or inspect a table, fit, predict and export, compile kernels.
+"""The console script `alrviz`: explore or inspect a table, fit, predict and export, publish lessons, compile kernels.
 
 A module here for each command; it imports what the command needs when that is called, so that `alrviz --version`
 answers at once.
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from alrviz import __version__
-from alrviz.cli import explore, export, fit, inspect, predict, report
+from alrviz.cli import explore, export, fit, inspect, predict, publish, report
 from alrviz.cli.options import CommandError, with_options
 from alrviz.errors import AlrvizError
 
@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     explore.add_to(commands)
     warm = commands.add_parser("warm", help="compile the kernels now, so that the first run starts at once")
     warm.set_defaults(command=_warm)
-    for command in (inspect, predict, fit, report, export):
+    for command in (inspect, predict, fit, report, export, publish):
         command.add_to(commands)
     return root
 

@@ -4,12 +4,20 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
+from alrviz.data.dataset import Dataset
+from alrviz.data.encode import Encoder
 from alrviz.errors import RecipeError
-from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
+from alrviz.estimators.base import CellClassifier
+from alrviz.estimators.recipes import RecipeClassifier, RunClassifier, spec_of
 from alrviz.fitting.families import ENCODING
 from alrviz.fitting.families.family import Family
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
+from alrviz.fitting.solvers.step import Outcome
+from alrviz.models.linear import LinearModel
+from alrviz.models.tables import Tables
 
 
 def make_estimator(
@@ -80,4 +88,34 @@ def estimator_of(run: Run) -> RunClassifier:
     model = make_estimator(run.recipe)
     assert isinstance(model, RunClassifier)
     model.take_run(run)
+    return model
+
+
+def table_classifier(
+    recipe: Recipe,
+    encoder: Encoder,
+    dataset: Dataset,
+    tables: Tables,
+    table: LinearModel,
+    outcome: Outcome,
+    n_iter: int,
+) -> CellClassifier:
+    """Return the fitted classifier of a score table whose weights are not known: `weights_` is None.
+
+    Args:
+        recipe: of the fit.
+        encoder: levels of the columns.
+        dataset: the rows' data set, which tells how the columns of new rows are read.
+        tables: counts of the table's cells.
+        table: the fitted table.
+        outcome, n_iter: why the fit ended, and after how many steps.
+    """
+    model = make_estimator(recipe)
+    assert isinstance(model, CellClassifier)
+    model.set_encoder(encoder, recipe)
+    model.n_features_in_, model.feature_names_in_ = len(encoder.columns_), np.array(encoder.names_, dtype=object)
+    model.spec_ = spec_of(dataset, encoder)
+    model.tables_, model.cells_, model.model_, model.weights_ = tables, tables.space, table, None
+    model.phi_, model.intercept_ = table.phi, table.bias
+    model.outcome_, model.n_iter_, model.choice_ = outcome, n_iter, None
     return model

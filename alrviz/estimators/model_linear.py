@@ -93,7 +93,7 @@ def _restore(model: Any, metadata: Mapping[str, Any], tables: Mapping[str, Model
     model.tables_, model.cells_ = counts, space
     model.model_ = LinearModel(space, counts.seen_cells, cell_table.by_class("phi"), bias, unseen_weights)
     model.phi_, model.intercept_ = model.model_.phi, bias
-    model.weights_ = None if recipe.solver == "none" else _weights(model, metadata, cell_table)
+    model.weights_ = None if metadata["weights"] is None else _weights(model, metadata, cell_table)
     if "edits" in metadata:
         model.edits_ = _edits(metadata["edits"], model.classes_.tolist())
 

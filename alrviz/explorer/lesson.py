@@ -12,7 +12,6 @@ Answers by the kind of question, as JSON values:
     text      a line of text; only for classes, because no right answer can be computed
 """
 
-import math
 import unicodedata
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -126,12 +125,24 @@ class Question:
         return float(value)
 
     def is_right(self, answer: AnswerValue, outcome: AnswerValue) -> bool:
-        """Return whether an answer is right: the same word or ranking, or numbers within a quarter of the outcome."""
+        """Return whether an answer is right: the same word or ranking, or numbers in `right_ranges`."""
         if isinstance(answer, str) or self.kind == "order":
             return answer == outcome
-        number_pairs = zip(_as_numbers(answer), _as_numbers(outcome), strict=True)
+        number_ranges = zip(_as_numbers(answer), self.right_ranges(outcome), strict=True)
+        return all(low <= number <= high for number, (low, high) in number_ranges)
+
+    def right_ranges(self, outcome: AnswerValue) -> list[tuple[float, float]]:
+        """Return the lowest and highest right answer for each number of the outcome.
+
+        An answer and a number are equal if they differ by at most a quarter of the larger one, or by a small part of
+        what may be answered.
+        """
         tolerance = RANGE_TOLERANCE * (self.high - self.low) if max(-self.low, self.high) < MAX_NUMBER else 1e-9
-        return all(math.isclose(*pair, rel_tol=RELATIVE_TOLERANCE, abs_tol=tolerance) for pair in number_pairs)
+        ranges = []
+        for number in _as_numbers(outcome):
+            nearer, farther = sorted((number * (1 - RELATIVE_TOLERANCE), number / (1 - RELATIVE_TOLERANCE)))
+            ranges.append((min(nearer, number - tolerance), max(farther, number + tolerance)))
+        return ranges
 
 
 def plain_line(text: object) -> str:

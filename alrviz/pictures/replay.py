@@ -121,7 +121,17 @@ class Film:
 
 def replay_html(film: Film) -> str:
     """Return the page that plays a film."""
-    return _page(film.title, to_json(content(film)).translate(_ESCAPES), _POLICY)
+    return _page(film.title, script_json(content(film)), _POLICY)
+
+
+def replay_template() -> str:
+    """Return the page that plays a film, with {{data}} in place of its data (`content`, as JSON without "<")."""
+    return _page("Film", "{{data}}", _POLICY)
+
+
+def script_json(value: Any) -> str:
+    """Return a value as JSON that can be written into a script of a page."""
+    return to_json(value).translate(_ESCAPES)
 
 
 def live_html(title: str, section: str = "", script: str = "") -> str:
@@ -209,7 +219,7 @@ def _panel(panel: ReplayPanel) -> dict[str, Any]:
         "low": panel.low,
         "high": panel.high,
         "colours": panel.colours,
-        "rug": [[*_rounded_numbers([value]), int(code)] for value, code in panel.rug],
+        "rug": [[*_rounded_numbers([value], 4), int(code)] for value, code in panel.rug],
         "rugColours": panel.rug_colours,
         "notes": panel.notes,
     }

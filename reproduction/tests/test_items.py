@@ -41,7 +41,7 @@ def test_the_list_is_all_that_the_papers_have():
     names = [f"alr-t{k}" for k in (2, 3, 4)] + [f"alr-f{k}" for k in figures] + ["alr-7.3", "wanbia-t2", "wanbia-t2.1"]
     names += [f"wanbia-f{k}" for k in (1, 2, 3, 4, 5, 6, 6.1, 7, 8)]
     names += ["salr-t2", "salr-t3", *(f"salr-f{k}" for k in range(2, 8)), "salr-4"] + [f"dlr-t{k}" for k in range(1, 8)]
-    names += [f"dlr-f{k}" for k in range(2, 7)] + ["dlr-5", "dlr-5.1", "elr-f1"] + [f"c{k}" for k in range(1, 23)]
+    names += [f"dlr-f{k}" for k in range(2, 7)] + ["dlr-5", "dlr-5.1", "elr-f1"] + [f"c{k}" for k in range(1, 24)]
     assert list(ITEMS) == names
 
 

@@ -108,6 +108,13 @@ def test_steps_until_bandwidths_stay(mode):
     assert 2 <= figure["ours"] <= figure["limit"] == 4.0
 
 
+def test_printed_descent_settles_soon_after_the_start():
+    (figure,) = limit_studies.descends("three-classes", 5)
+    assert 1 <= figure["ours"] <= figure["limit"] == 4.0
+    (far,) = limit_studies.descends("three-classes", 2)
+    assert far["ours"] > far["limit"]
+
+
 @pytest.mark.parametrize(("n_kept", "verdict"), [(10, "agrees"), (0, "differs"), (7, "compatible"), (3, "undecided")])
 def test_of_random_tables_most_must_keep_to_a_limit(n_kept, verdict):
     rows = [limits.limit_row(f"draw {k}", "dlr paper", "steps", 3.0 if k < n_kept else 30.0, 4.0) for k in range(10)]

@@ -50,10 +50,6 @@ def test_a_printed_count_is_set_against_ours(record, values, word):
         ("less", MORE_VALUES, "differs"),
         ("less", MOSTLY_LESS, "compatible"),
         ("less", MOSTLY_LESS[::-1], "undecided"),
-        ("mean less", LESS_VALUES, "agrees"),
-        ("mean less", MORE_VALUES, "differs"),
-        ("mean less", ([0.1] * 7 + [0.21, 0.22], [0.2] * 9), "agrees"),  # 7/0/2 is chance by their number alone
-        ("mean less", ([0.19] * 7 + [0.4, 0.8], [0.2] * 9), "undecided"),  # on most sets, and not in the mean
         ("like", MOSTLY_LESS, "differs"),  # beyond a twentieth on all sets, whichever the side
         ("like", FEW_VALUES, "undecided"),
         ("like", LESS_VALUES, "differs"),
@@ -113,11 +109,35 @@ def test_lines_tell_the_papers_count_ours_and_a_printed_p_that_is_wrong():
 
 def test_a_pair_that_differs_tells_how_it_stands_on_larger_sets():
     table = figures([0.3, 0.3, 0.3, 0.1], [0.2, 0.2, 0.2, 0.2])
-    table["rows"] = [100, 100, 100, 5000] * 2
-    (reason,) = pair_lines("mine", [Pair("error", "a", "b")], table)["reason"]
+    table = table.rename(columns={"error": "log_loss"}).assign(rows=[100, 100, 100, 5000] * 2)
+    (reason,) = pair_lines("mine", [Pair("log_loss", "a", "b")], table)["reason"]
     assert reason == f"{FEW_SETS}; 1/0/0 on the 1 of them with 400 rows or more"
-    (reason,) = pair_lines("mine", [Pair("error", "a", "b")], table.assign(rows=100))["reason"]
+    (reason,) = pair_lines("mine", [Pair("log_loss", "a", "b")], table.assign(rows=100))["reason"]
     assert reason == FEW_SETS
+
+
+@pytest.mark.parametrize(
+    ("pair", "a", "b", "word", "held", "opposed"),
+    [
+        (Pair("error", "a", "b"), [0.374, 0.1], [0.5, 0.2], "agrees", 2, 0),
+        (Pair("error", "a", "b"), [0.374, 0.2], [0.5, 0.2], "compatible", 1, 0),
+        (Pair("error", "a", "b"), [0.374, 0.3], [0.5, 0.2], "undecided", 1, 1),
+        (Pair("error", "a", "b"), [0.2, 0.3], [0.2, 0.2], "differs", 0, 1),
+        (Pair("error", "a", "b", factor=0.5), [0.1, 0.1], [0.3, 0.15], "undecided", 1, 1),
+        (Pair("rmse", "a", "b"), [0.3], [0.33], "agrees", 1, 0),
+        (Pair("rmse", "a", "b"), [0.3], [0.305], "undecided", 0, 0),  # .009 and .003 of a squared loss near .09
+        (Pair("error", "a", "b", "like"), [0.4], [0.4], "agrees", 1, 0),
+        (Pair("error", "a", "b", "like"), [0.4], [0.3], "differs", 0, 1),
+        (Pair("error", "a", "b", "like"), [0.002], [0.002], "undecided", 0, 0),  # 20 errors are too few to tell
+    ],
+)
+def test_few_sets_are_judged_over_their_rows(pair, a, b, word, held, opposed):
+    table = figures(a, b).rename(columns={"error": pair.measure}).assign(rows=10_000)
+    (line,) = pair_lines("mine", [pair], table).to_dict("records")
+    assert line["verdict"] == word
+    assert f"holds on {held}, its opposite on {opposed} of {len(a)}" in line["ours"]
+    few_rows = pair_lines("mine", [pair], table.assign(rows=5))
+    assert few_rows["verdict"].tolist() == ["undecided"]
 
 
 def test_seconds_that_differ_tell_how_many_they_are():

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import reproduction
-from reproduction.finding_lines import SETS, Means
+from reproduction.finding_lines import PRECONDITIONERS, SETS, Means
 from reproduction.findings import FINDINGS
 from reproduction.items import ITEMS
 from reproduction.report import FIGURES, write_report
@@ -57,7 +57,8 @@ def test_what_the_findings_compare_stands_in_the_tables_that_they_link():
     compared = [line for line in lines if line.expect in ("less", "like") and " / " not in line.a]
     assert len(compared) > 8
     for line in compared:
-        figures, table = line.figures({SETS: fits("sets")}), published(line.item)
+        figures = line.figures({study: fits(study) for study in (SETS, PRECONDITIONERS)})
+        table = published(line.item)
         group = "all sets" if line.set_label == "all sets" else "little sets"
         lines_of_pair = table[(table["quantity"] == line.measure) & (table["method"] == f"{line.a} vs {line.b}")]
         (record,) = lines_of_pair.loc[lines_of_pair["set"] == group, "ours"].drop_duplicates()

@@ -1,7 +1,6 @@
 """Every shipped lesson from end to end, without a browser: asked, locked, run, answered from what ran."""
 
 import re
-import time
 
 import pandas as pd
 import pytest
@@ -14,12 +13,11 @@ from alrviz.explorer.lesson import Answer, Option, Question
 from alrviz.explorer.lessons import library
 from alrviz.explorer.lessons.answers import MEASURES, answer, check_column, on_picture, tables
 from alrviz.explorer.lessons.progress import Progress, keep_progress, progress_of
+from alrviz.explorer.publish.record import PageVisit
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
-from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.lesson_panel import LessonPanel, _verdict_html
+from alrviz.explorer.shell.lesson_panel import LessonPanel
 from alrviz.explorer.shell.markdown import markdown_html
-from alrviz.explorer.shell.shell import open_link
 from alrviz.studies.race.reference_fit import TRUTH, fit_reference
 from alrviz.views.core.live_figure import NumberAxes
 
@@ -141,41 +139,21 @@ GIVEN = {
 }  # fmt: skip
 
 
-class Visit:
+class Visit(PageVisit):
     """A step of a lesson as a link opens it: a session, its page and the panel."""
 
     def __init__(self, lesson, number, registry, owner=OWNER):
-        state, told, self.lesson = open_link(f"?lesson={lesson}&step={number}", list(PAGES.values()))
-        assert told == ""
-        self.session = Session(owner=owner, registry=registry)
-        self.session.link.open(state)
-        self.page = None
+        super().__init__(f"?lesson={lesson}&step={number}", owner, registry)
         self.opened = []  # links that the panel asks for
         self.panel = LessonPanel(self.session, self.lesson, lambda: self.page, self.opened.append)
-        self.page = PAGES[state.page](self.session)
-        self.page.view()
-        self.page.on_shown()
+        self.show()
 
-    def until(self, condition, seconds=120):
-        end = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < end, (self.session.problem, self.panel.shown)
-            self.session.pump()
-            self.page.pump()
+    def wait_until(self, condition, seconds=120):
+        def has_looked():
             self.panel.look()
-            time.sleep(0.005)
+            return condition()
 
-    def run(self):
-        """Press the page's Run, again until there is something to press it for."""
-        page = getattr(self.page, "tab", self.page)
-        fit, study = getattr(page, "player", None), getattr(page, "study_view", None)
-        press = (fit or study or page.race_view).press_run
-        self.until(lambda: self.session.table.dataset is not None and (study is None or study.ready))
-        press()
-
-    def close(self):
-        self.page.close()
-        self.session.registry.remove_page(self.session)
+        super().wait_until(has_looked, seconds)
 
 
 @pytest.fixture
@@ -209,8 +187,8 @@ def test_a_lesson_from_end_to_end(id, registry):
             assert visit.session.runs.asking == (not step.run)
             assert ("Next" in visit.panel.shown["told"]) == (not step.run)
         if step.run:
-            visit.run()
-            visit.until(lambda visit=visit: visit.panel.shown["reveal"] is not None)
+            visit.press_run()
+            visit.wait_until(lambda visit=visit: visit.panel.shown["reveal"] is not None)
             assert not visit.panel._problem, visit.panel._problem
             ran[number] = tables(visit.panel._result)
             for table in ran[number]:
@@ -225,9 +203,10 @@ def test_a_lesson_from_end_to_end(id, registry):
             unmet.append(step.ask)
         visit.close()
     visit.panel._handle_msg({"go": 1})
-    summary, many = visit.panel.shown["text"], len(visit.lesson.questions)
+    summary, many = visit.panel.shown["summary"], len(visit.lesson.questions)
     assert (visit.panel.shown["on"], visit.panel.place) == ("All lessons", "")
-    assert summary.count("<li>") == summary.count("It was <b>") + summary.count("What happened: <b>") == many
+    assert [outcome["was"] for outcome in summary] == [found[question.id] for question in visit.lesson.questions]
+    assert len(summary) == many
     visit.panel._handle_msg({"go": -1})
     assert visit.panel.shown["on"] == "Finish"
     for _ in range(2):
@@ -291,9 +270,9 @@ def test_no_figure_at_the_beginning_of_a_text_is_read_as_a_lists(id):
 def test_nothing_runs_before_the_answer_and_the_answer_stays(registry):
     visit = Visit("parity", 1, registry, "c" * 32)
     page, panel = visit.page, visit.panel
-    visit.until(lambda: visit.session.table.dataset is not None and page.starter.has_estimates)
+    visit.wait_until(lambda: visit.session.table.dataset is not None and page.starter.has_estimates)
     page.race_view.press_run()
-    visit.until(lambda: visit.session.problem is not None)
+    visit.wait_until(lambda: visit.session.problem is not None)
     assert "still open" in str(visit.session.problem)
     assert page.race_view.race is None
     for wrong in ([0.1, 0.2], [0.1, 0.2, 9], "a", {"x": 1}, [0.1, 0.2, None]):
@@ -309,27 +288,11 @@ def test_nothing_runs_before_the_answer_and_the_answer_stays(registry):
     visit.close()
     again = Visit("parity", 1, registry, "c" * 32)  # a reload
     assert not again.session.runs.asking
-    assert again.panel.shown["ask"]["words"].startswith("You said: <b>0.5, 0.1, 0.1")
+    assert again.panel.shown["ask"]["said"] == (0.5, 0.1, 0.1)
     again.close()
     other = Visit("parity", 1, registry, "d" * 32)
     assert other.session.runs.asking  # another visitor's is their own
     other.close()
-
-
-@pytest.mark.parametrize(
-    ("kind", "said", "was", "told"),
-    [
-        ("number", 0.66, 0.675, "It was <b>0.675 %</b>, near what you said: 0.66 %."),
-        ("number", 0.675, 0.6751, "It was <b>0.675 %</b>, as you said."),
-        ("number", 0.0, 0.05, "It was <b>0.05 %</b>, near what you said: 0 %."),
-        ("number", 9.0, 0.675, "It was <b>0.675 %</b>; you said: 9 %."),
-        ("choice", "a", "a", "What happened: <b>it rises</b>, as you said."),
-        ("choice", "b", "a", "What happened: <b>it rises</b>; you said: it falls."),
-    ],
-)
-def test_the_verdict_html_says_as_you_said_of_the_same_number_only(kind, said, was, told):
-    question = Question("q", kind, "?", (Option("a", "it rises"), Option("b", "it falls")), unit="%", low=0, high=100)
-    assert _verdict_html(question, said, was, question.is_right(said, was)) == told
 
 
 def test_back_and_on_turn_the_panel_or_open_the_steps_link(registry, tmp_path):

@@ -78,7 +78,7 @@ def test_a_class_of_three_moves_against_all_others(numbers):
     edits.set({"c": 0.1, "b": "u"}, 1.5, label="mid")
     line = edits.log.iloc[0]
     assert line["columns"] == "b & c"
-    assert edits.values("b & c").loc[line["levels"], "mid"] == pytest.approx(1.5)
+    assert edits.values("b & c").loc[tuple(line["levels"].split(" & ")), "mid"] == pytest.approx(1.5)
     change = edits.model.predict_log_proba(numbers[0]) - model.predict_log_proba(numbers[0])
     odds = change - change[:, [0]]
     level = model.encoder_.transform(numbers[0])[2]
@@ -133,6 +133,48 @@ def test_monotone_of_the_column_alone(numbers):
     with pytest.raises(RecipeError, match="each_row"):
         edits.monotone("a", label="low", each_row=False)
     assert edits.log.empty
+
+
+def test_flat_tuples_add_nothing(numbers):
+    X = numbers[0]
+    model, edits = fitted(numbers, HLR)
+    effects = alrviz.interactions(model, alrviz.Dataset.from_arrays(X[:600], numbers[1][:600]))
+    edits.flatten(["a", "c"])
+    np.testing.assert_allclose(edits.values("a & c").drop(columns="rows"), 0.0, atol=1e-12)
+    muted = effects.pure.scores(model.encoder_.transform(X[:600]), [effects.number_of("a & c")])
+    removed = model.predict_log_proba(X[:600]) - edits.model.predict_log_proba(X[:600]) - muted
+    np.testing.assert_allclose(removed - removed[:, [0]], 0.0, atol=1e-9)
+    with pytest.raises(RecipeError, match="no tuple"):
+        fitted(numbers, HLR.replace(family="lr"))[1].flatten("a")
+
+
+def test_effects_with_edits_are_those_of_the_edited_model(numbers):
+    X, y = numbers
+    model, _ = fitted(numbers, HLR)
+    effects = alrviz.interactions(model, alrviz.Dataset.from_arrays(X[:600], y[:600]))
+    edits = effects.edits()
+    edits.monotone("c", label="mid")
+    edits.set({"b": "v"}, 1.0, label="mid")
+    log_odds = effects.edited(edits).pure.scores(model.encoder_.transform(X))
+    expected = edits.model.predict_log_proba(X)
+    np.testing.assert_allclose(log_odds - log_odds[:, [0]], expected - expected[:, [0]], atol=1e-9)
+    assert effects.edited(edits).importance()["loss"].sum() != pytest.approx(effects.importance()["loss"].sum())
+
+
+@pytest.mark.parametrize("recipe", [HLR, HLR.replace(family="halr"), HLR.replace(family="anje")], ids=str)
+def test_a_study_has_the_classifier_of_its_model(numbers, recipe):
+    X, y = numbers
+    data = alrviz.Dataset.from_arrays(X, y)
+    study = alrviz.effect_bands(data, recipe, refits=0, n_jobs=1).run()
+    model = study.interactions.edits().model
+    run = alrviz.Run(data, recipe.replace(holdout=0.3))
+    run.start()
+    run.join()
+    expected = alrviz.estimator_of(run).predict_proba(X)
+    np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-9)
+    again = alrviz.load_model(file_of(model))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.weights_ is None
 
 
 def test_file_script_and_sql_agree(numbers, tmp_path):

@@ -85,6 +85,45 @@ def test_muting_shows_the_held_out_figures_at_once(view):
     assert view.losses.loc["muted", "log_loss"] == before
 
 
+def test_an_effect_is_corrected_by_hand():
+    recipe = alrviz.Recipe("hlr", order=2, alpha=1.0)
+    study = alrviz.effect_bands(alrviz.load_demo("age-curve"), recipe, refits=0, n_jobs=1).run()
+    view = alrviz.InteractionsView(study, subset=study.interactions.number_of("age"))
+    part, bars = view.editing, view.cells.picture["bars"]
+
+    class At:
+        x, y = 0.1, len(bars["name"]) - 1.5  # the second bar
+
+    view._press_cells(At)
+    assert part.body.open
+    assert part.cell.value == (bars["name"][1],)
+    assert part.value.value == pytest.approx(bars["value"][1], abs=1e-3)
+    assert not part.undo.visible
+    part.value.value = 0.25
+    part.set.param.trigger("clicks")
+    assert view.cells.picture["bars"]["value"][1] == pytest.approx(0.25)
+    assert view.losses.loc["all", "log_loss"] == pytest.approx(part.edits.price.loc["log_loss", "after"])
+    assert f"{part.edits.price.loc['log_loss', 'change']:+.4f}" in part.text.object
+    part.rising.param.trigger("clicks")
+    assert (np.diff(view.cells.picture["bars"]["value"]) >= -1e-9).all()
+    model = alrviz.load_model(io.BytesIO(part.keep.make_bytes()))
+    assert model.edits_["step"].max() == 2
+    view.subset = study.interactions.number_of("age & pressure")
+    assert not part.rising.visible
+    cells = view.cells.picture["cells"]
+    At.x, At.y = cells["x"][0], cells["y"][0]
+    view._press_cells(At)
+    assert part.cell.value == (cells["up"][0], cells["across"][0])
+    part.flat.param.trigger("clicks")
+    np.testing.assert_allclose(view.cells.picture["cells"]["value"], 0.0, atol=1e-12)
+    for _ in range(3):
+        part.undo.param.trigger("clicks")
+    assert not part.undo.visible
+    view.subset = study.interactions.number_of("age")
+    np.testing.assert_array_equal(view.cells.picture["bars"]["value"], bars["value"])
+    view.press_stop()
+
+
 def test_a_row_is_taken_apart_and_its_levels_are_tried(view):
     view.row = 5
     row = view.one_row

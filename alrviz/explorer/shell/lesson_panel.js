@@ -24,8 +24,8 @@ export function render({ model }) {
     ask.replaceChildren();
     if (!asked) return;
     const legend = make("legend", { innerHTML: asked.text });
-    if (asked.words) {
-      ask.append(make("fieldset", {}, legend, make("p", { className: "mine", innerHTML: asked.words })));
+    if (asked.said !== null) {
+      ask.append(make("fieldset", {}, legend, make("p", { className: "mine", innerHTML: questionVerdict(asked, { said: asked.said }) })));
       return;
     }
     const lock = make("button", { type: "submit", className: "lock", textContent: "Lock my answer" });
@@ -46,25 +46,23 @@ export function render({ model }) {
   const showReveal = (of) => {
     reveal.replaceChildren();
     if (!of) return;
-    if (of.verdict) {
-      const mark = make("p", { className: of.right ? "verdict good" : "verdict" });
-      mark.innerHTML = of.verdict;
-      reveal.append(mark);
+    const { asked, said, was } = of;
+    if (asked) {
+      reveal.append(make("p", { className: of.right ? "verdict good" : "verdict", innerHTML: questionVerdict(asked, of) }));
+      if (of.drawn) reveal.append(make("p", { className: "key", textContent: "Dotted in the picture: what you said." }));
     }
-    if (of.kind === "drawn")
-      reveal.append(make("p", { className: "key", textContent: "Dotted in the picture: what you said." }));
-    if (of.kind === "sketch") {
-      const every = [...of.said, ...of.was, of.low, of.high];
+    if (asked?.kind === "sketch" && !of.drawn) {
+      const every = [...said, ...was, asked.low, asked.high], names = asked.options.map(([, words]) => questionPlain(words));
       reveal.append(
-        questionPicture(of.names, Math.min(...every), Math.max(...every),
-          [{ values: of.was, mark: "was" }, { values: of.said, mark: "said" }], null),
+        questionPicture(names, Math.min(...every), Math.max(...every),
+          [{ values: was, mark: "was" }, { values: said, mark: "said" }], null),
         make("p", { className: "key", innerHTML: "<b class='was'>—</b> what happened &nbsp; <b class='said'>- -</b> you" }));
     }
-    if (of.kind === "number") {
+    if (asked?.kind === "number" && !of.drawn) {
       // Two numbers that are nearly nothing of what could be said are short, both.
-      const range = of.high - of.low, least = range < 1e12 ? range / 50 : 0;
-      const most = Math.max(Math.abs(of.said), Math.abs(of.was), least) || 1;
-      for (const [words, value, mark] of [["you", of.said, "said"], ["it was", of.was, "was"]]) {
+      const range = asked.high - asked.low, least = range < 1e12 ? range / 50 : 0;
+      const most = Math.max(Math.abs(said), Math.abs(was), least) || 1;
+      for (const [words, value, mark] of [["you", said, "said"], ["it was", was, "was"]]) {
         const bar = make("i", { className: mark });
         bar.style.width = `${(60 * Math.abs(value)) / most}%`;
         reveal.append(make("div", { className: "bar" }, make("span", { textContent: words }), bar,
@@ -82,7 +80,12 @@ export function render({ model }) {
     const now = model.shown;
     const differs = (name) => JSON.stringify(now[name]) !== JSON.stringify(before[name]);
     if (differs("head")) head.innerHTML = now.head;
-    if (differs("text")) { text.innerHTML = now.text; root.querySelector(".scroll").scrollTop = 0; }
+    if (differs("text") || differs("summary")) {
+      text.innerHTML = now.text;
+      if (now.summary) text.append(make("ol", {}, ...now.summary.map((of) => make("li", {},
+        make("p", { innerHTML: of.asked.text }), make("p", { innerHTML: questionVerdict(of.asked, of) })))));
+      root.querySelector(".scroll").scrollTop = 0;
+    }
     if (differs("ask")) showAsk(now.ask);
     if (differs("told")) told.innerHTML = now.told;
     if (differs("reveal")) {
@@ -91,7 +94,7 @@ export function render({ model }) {
         reveal.scrollIntoView({ block: "nearest" });
     }
     back.disabled = !now.back;
-    on.classList.toggle("later", Boolean(now.ask && !now.ask.words));  // the question comes first
+    on.classList.toggle("later", Boolean(now.ask && now.ask.said === null));  // the question comes first
     on.textContent = now.on;
     if (differs("view")) window.alrvizView?.(now.view);
     before = structuredClone(now);

@@ -215,7 +215,7 @@ class LessonPanel(JSComponent):
         self.shown = {
             "head": f"<h2>{safe(self.lesson.title)}</h2><p>Step {step_number} of {n_steps}{minutes_text}</p>",
             "text": markdown_html(step.text),
-            "ask": None if step.ask is None else self._question_fields(step.ask),
+            "ask": None if step.ask is None else {**question_fields(step.ask), "said": self.answer_of(step.ask)},
             "told": self._note_html(is_locked),
             "reveal": self._reveal_fields(step) if has_result and not is_locked else None,
             "back": step_number > 1,
@@ -225,8 +225,9 @@ class LessonPanel(JSComponent):
         if self._shows_summary:
             self.shown = self.shown | {
                 "head": f"<h2>{safe(self.lesson.title)}</h2><p>What you said, and what happened</p>",
-                "text": self._summary_html(), "ask": None, "told": "", "reveal": None, "back": True,
-                "on": "All lessons",
+                "text": "", "ask": None, "told": "", "reveal": None, "back": True, "on": "All lessons",
+                "summary": [self._outcome_fields(question, self.progress.was.get(question.id))
+                            for question in self.lesson.questions],
             }  # fmt: skip
 
     def _note_html(self, is_locked: bool) -> str:
@@ -240,63 +241,32 @@ class LessonPanel(JSComponent):
             return _RUN if table.dataset is not None and table.loading is None else _OPENING
         return ""
 
-    def _summary_html(self) -> str:
-        """Return each question with answer and outcome as HTML."""
-        items_html = []
-        for question in self.lesson.questions:
-            answer, outcome = self.answer_of(question), self.progress.was.get(question.id)
-            if answer is None:
-                sentence = "Not answered."
-            elif outcome is None:
-                sentence = f"You said: <b>{_answer_html(question, answer)}</b>."
-            else:
-                sentence = _verdict_html(question, answer, outcome, question.is_right(answer, outcome))
-            items_html.append(f"<li><p>{markdown_html(question.text, inline=True)}</p><p>{sentence}</p></li>")
-        return f"<ol>{''.join(items_html)}</ol>"
-
-    def _question_fields(self, question: Question) -> dict[str, Any]:
+    def _outcome_fields(self, question: Question, outcome: AnswerValue | None) -> dict[str, Any]:
+        """Return a question with its answer and outcome for the browser; None for what does not exist yet."""
         answer = self.answer_of(question)
-        return {
-            "kind": question.kind,
-            "text": markdown_html(question.text, inline=True),
-            "options": [[option.value, markdown_html(option.words, inline=True)] for option in question.options],
-            "unit": question.unit,
-            "low": question.low,
-            "high": question.high,
-            "words": "" if answer is None else f"You said: <b>{_answer_html(question, answer)}</b>",
-        }
+        is_right = answer is not None and outcome is not None and question.is_right(answer, outcome)
+        return {"asked": question_fields(question), "said": answer, "was": outcome, "right": is_right}
 
     def _reveal_fields(self, step: Step) -> dict[str, Any] | None:
         """Return the outcome and the answer for the browser; None if there is nothing to show."""
-        question, outcome = step.ask, self.outcome
-        html = markdown_html("\n\n".join(filter(None, [question.explain if question else "", step.reveal])))
-        if question is None or outcome is None:
+        html = reveal_html(step)
+        if step.ask is None or self.outcome is None:
             return {"html": html} if html else None
-        answer = self.answer_of(question)
-        assert answer is not None  # `show` reveals nothing before the question is answered
-        is_right = question.is_right(answer, outcome)
-        return {
-            "html": html, "verdict": _verdict_html(question, answer, outcome, is_right), "right": is_right,
-            "kind": "drawn" if self._answer_drawn else question.kind, "said": answer, "was": outcome,
-            "names": [option.words for option in question.options], "low": question.low, "high": question.high,
-        }  # fmt: skip
+        return {"html": html, "drawn": self._answer_drawn, **self._outcome_fields(step.ask, self.outcome)}
 
 
-def _verdict_html(question: Question, answer: AnswerValue, outcome: AnswerValue, is_right: bool) -> str:
-    """Return a sentence on outcome and answer as HTML."""
-    answer_text, outcome_text = _answer_html(question, answer), _answer_html(question, outcome)
-    verdict_start = "It was" if question.kind in ("number", "sketch") else "What happened:"
-    comparison = f"{'near what you said' if is_right else 'you said'}: {answer_text}"
-    comparison = "as you said" if answer_text == outcome_text else comparison
-    return f"{verdict_start} <b>{outcome_text}</b>{',' if is_right else ';'} {comparison}."
+def question_fields(question: Question) -> dict[str, Any]:
+    """Return a question for `questions.js`: its texts as HTML."""
+    return {
+        "kind": question.kind,
+        "text": markdown_html(question.text, inline=True),
+        "options": [[option.value, markdown_html(option.words, inline=True)] for option in question.options],
+        "unit": question.unit,
+        "low": question.low,
+        "high": question.high,
+    }
 
 
-def _answer_html(question: Question, answer: AnswerValue) -> str:
-    """Return an answer as HTML."""
-    values = answer if isinstance(answer, tuple) else (answer,)
-    value_texts = [
-        markdown_html(question.words_of(value), inline=True) if isinstance(value, str) else f"{value:.3g}"
-        for value in values
-    ]
-    unit = f" {safe(question.unit)}" if question.unit and question.kind == "number" else ""
-    return ", ".join(value_texts) + unit
+def reveal_html(step: Step) -> str:
+    """Return what a step says once its run has ended."""
+    return markdown_html("\n\n".join(filter(None, [step.ask.explain if step.ask else "", step.reveal])))

@@ -22,6 +22,24 @@ function questionNumber(text) {
   return plain ? Number(groups ? plain.replaceAll(",", "") : plain.replace(",", ".")) : NaN;
 }
 
+/** An answer to a question as HTML: words of options, or numbers with their unit. */
+function questionWords(asked, value) {
+  const words = new Map(asked.options), unit = asked.kind === "number" && asked.unit ? ` ${asked.unit}` : "";
+  const parts = [value].flat().map((one) =>
+    words.get(one) ?? questionPart("span", { textContent: typeof one === "number" ? questionShort(one) : one }).innerHTML);
+  return parts.join(", ") + questionPart("span", { textContent: unit }).innerHTML;
+}
+/** A sentence as HTML on what was said and, once it is known, what happened; each may be null or undefined. */
+function questionVerdict(asked, { said, was, right }) {
+  const known = (value) => value !== null && value !== undefined;
+  if (!known(said)) return "Not answered.";
+  const answer = questionWords(asked, said);
+  if (!known(was)) return `You said: <b>${answer}</b>.`;
+  const outcome = questionWords(asked, was), start = ["number", "sketch"].includes(asked.kind) ? "It was" : "What happened:";
+  const compared = answer === outcome ? "as you said" : `${right ? "near what you said" : "you said"}: ${answer}`;
+  return `${start} <b>${outcome}</b>${right ? "," : ";"} ${compared}.`;
+}
+
 /** The picture of numbers over places. lines: values and a CSS class each. moved: called with the place and the value of a
     dot that a hand moves; null where nothing moves. */
 function questionPicture(names, low, high, lines, moved) {

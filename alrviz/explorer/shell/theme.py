@@ -148,7 +148,7 @@ PAGE_SX = {
     },
 }  # fmt: skip
 
-RAW_CSS = asset("page.css") + asset("connection.css")
+RAW_CSS = asset("colours.css") + asset("page.css") + asset("connection.css")
 
 FIT = asset("fit.css")
 

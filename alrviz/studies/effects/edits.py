@@ -26,7 +26,7 @@ from alrviz.estimators.model_linear import EDIT_COLUMNS
 from alrviz.models.effects import purify_by_counts
 from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.studies.effects.importance import NamedEffects, mean_and_error
+from alrviz.studies.effects.importance import NamedEffects, column_number, mean_and_error
 from alrviz.studies.effects.row_explanation import JOIN, class_number, level_of
 from alrviz.studies.statistics.measures import row_losses
 
@@ -38,7 +38,7 @@ _MIN_WEIGHT = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """A `set` or a `monotone`.
+    """A `set`, `monotone` or `flatten`.
 
     Attributes:
         action: what was done, for the log.
@@ -86,6 +86,9 @@ def edit(model: CellClassifier, X: Any, y: Any, sample_weight: Any = None) -> "E
 class Edits:
     """Changes of a fitted score table, their log and their price; `edit` makes it.
 
+    Attributes:
+        scores: (S, C) the pure effects of the model's cells with all changes.
+
     >>> import alrviz
     >>> data = alrviz.load_demo("led", rows=600)
     >>> model = alrviz.HLRClassifier(order=1, alpha=1).fit(data.X[:400], data.y[:400])
@@ -109,7 +112,7 @@ class Edits:
         self._earlier = [] if earlier_log.empty else [earlier_log]
         self._first_step = 1 if earlier_log.empty else int(earlier_log["step"].max()) + 1
         self._cells = effects.pure.index.seen_cells
-        self._scores, self._steps = effects.pure.f.copy(), list[_Step]()
+        self.scores, self._steps = effects.pure.f, list[_Step]()
 
     def __repr__(self) -> str:
         n_values = sum(len(positions) for step in self._steps for positions, *_ in step.changes)
@@ -172,7 +175,7 @@ class Edits:
         t, k, pure = self._effects.number_of([column]), self._class(label), self._effects.pure
         (j,) = self._members[t]
         encoded_column = self._encoder.columns_[j]
-        if encoded_column.kind not in ("numeric", "ordinal"):
+        if not self.has_order(column):
             raise RecipeError(f"the levels of {column!r} have no order; expected a column of numbers or ordered levels")
         n_levels = encoded_column.n_levels - (encoded_column.missing_code is not None)
         has_own_effect = bool(self._is_editable[pure.cells_of(t)].any())
@@ -189,15 +192,37 @@ class Edits:
             for larger, shares in self._shares(j).items():
                 self._regress(larger, j, n_levels, k, sign, shares)
 
+    def has_order(self, column: str) -> bool:
+        """Return whether the levels of a column have an order, so that it can be made monotone."""
+        return self._encoder.columns_[column_number(self._effects.columns, column)].kind in ("numeric", "ordinal")
+
+    def flatten(self, columns: Any) -> None:
+        """Set the values of all cells of a tuple of columns to 0, for all classes; smaller and larger tuples stay.
+
+        Raises:
+            RecipeError: if the model's table does not have the tuple.
+        """
+        t, pure = self._effects.number_of(columns), self._effects.pure
+        positions = np.arange(len(pure.f))[pure.cells_of(t)]
+        positions = positions[self._is_editable[positions]]
+        if not len(positions):
+            raise RecipeError(f"the model's table has no tuple {self._effects.names[t]!r} of its own to flatten")
+        self._begin("flatten")
+        n_classes, scores = self.scores.shape[1], self.scores[positions]
+        for k in range(1, n_classes):  # the first class then agrees with the others
+            values = _against_others(self.scores[positions])[:, k]
+            self._change(positions, k, (values - scores[:, k] + scores[:, 0]).round(12) + 0.0)
+        self.scores[positions] = 0.0  # equal for all classes, without rounding errors
+
     def undo(self) -> None:
-        """Take back the latest `set` or `monotone`.
+        """Take back the latest step.
 
         Raises:
             RecipeError: if there is none.
         """
         if not self._steps:
             raise RecipeError("there is no edit to undo")
-        self._scores = self._steps.pop().scores
+        self.scores = self._steps.pop().scores
 
     # -- results -------------------------------------------------------------------------------------------------------
 
@@ -208,9 +233,32 @@ class Edits:
         for number, step in enumerate(self._steps, self._first_step):
             for positions, k, old, new in step.changes:
                 line = {"step": number, "action": step.action, "columns": self._names(positions)}
-                line |= {"levels": self._levels_texts(positions), "class": classes[k], "old": old, "new": new}
+                line |= {
+                    "levels": list(map(JOIN.join, self._levels(positions))),
+                    "class": classes[k],
+                    "old": old,
+                    "new": new,
+                }
                 parts.append(pd.DataFrame(line))
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(EDIT_COLUMNS))
+
+    @property
+    def n_steps(self) -> int:
+        """Number of steps that can be taken back."""
+        return len(self._steps)
+
+    @property
+    def latest(self) -> str:
+        """The latest step in words, "" without one: "set age: 0.12 to 0.50", "monotone: increasing age"."""
+        if not self._steps:
+            return ""
+        changes = self._steps[-1].changes
+        names = list(dict.fromkeys(name for positions, *_ in changes for name in self._names(positions[:1])))
+        action = f"{self._steps[-1].action}, {names[0]}" if names else f"{self._steps[-1].action}, nothing to change"
+        if self._steps[-1].action != "set":
+            return action + (f" and {len(names) - 1} of its pairs and triples" if len(names) > 1 else "")
+        positions, _, old, new = changes[0]
+        return f"{action} = {JOIN.join(self._levels(positions)[0])}: {old[0]:.3f} to {new[0]:.3f}"
 
     @property
     def price(self) -> pd.DataFrame:
@@ -233,16 +281,17 @@ class Edits:
         return pd.DataFrame.from_dict(lines, orient="index")
 
     def values(self, columns: Any) -> pd.DataFrame:
-        """Return the values of a tuple's cells: a row per cell, by its levels; "rows" (training rows), and a column for
-        each class. Cells that cannot be changed are left out.
+        """Return the values of a tuple's cells: a row per cell, indexed by the levels of its columns; "rows" (training
+        rows), and a column for each class. Cells that cannot be changed are left out.
         """
         pure, t = self._effects.pure, self._effects.number_of(columns)
         positions = np.arange(len(pure.f))[pure.cells_of(t)]
         positions = positions[self._is_editable[positions]]
-        classes = self._encoder.classes_
-        values = dict(zip(classes.tolist(), _against_others(self._scores[positions]).T, strict=True))
-        levels = pd.Index(self._levels_texts(positions), name=self._effects.names[t])
-        return pd.DataFrame({"rows": pure.rows[positions], **values}, levels)
+        values = dict(zip(self._encoder.classes_.tolist(), _against_others(self.scores[positions]).T, strict=True))
+        names = [self._effects.columns[j] for j in self._members[t]]
+        levels = pd.MultiIndex.from_tuples(self._levels(positions), names=names)
+        frame = pd.DataFrame({"rows": pure.rows[positions], **values}, levels)
+        return frame if len(names) > 1 else frame.set_axis(levels.get_level_values(0))
 
     @property
     def model(self) -> CellClassifier:
@@ -272,7 +321,7 @@ class Edits:
     def _phi_changes(self) -> Floats:
         """(S, C) what was added to phi of the table's cells."""
         pure = self._effects.pure
-        return (self._scores - pure.f)[pure.model_cells]
+        return (self.scores - pure.f)[pure.model_cells]
 
     def _class(self, label: Any) -> int:
         classes = self._encoder.classes_.tolist()
@@ -281,13 +330,13 @@ class Edits:
         return class_number(label, classes)
 
     def _begin(self, action: str) -> None:
-        self._steps.append(_Step(action, self._scores))
-        self._scores = self._scores.copy()
+        self._steps.append(_Step(action, self.scores))
+        self.scores = self.scores.copy()
 
     def _change(self, positions: NDArray[np.intp], k: int, new: Floats) -> None:
         """Set the values of class k in the cells at some positions of the pure effects to `new` (m,), and log it."""
-        old = _against_others(self._scores[positions])[:, k]
-        self._scores[positions, k] += new - old
+        old = _against_others(self.scores[positions])[:, k]
+        self.scores[positions, k] += new - old
         self._steps[-1].changes.append((positions, k, old, new))
 
     def _tuples_at(self, positions: NDArray[np.intp]) -> NDArray[np.int64]:
@@ -296,11 +345,12 @@ class Edits:
     def _names(self, positions: NDArray[np.intp]) -> list[str]:
         return [self._effects.names[t] for t in self._tuples_at(positions)]
 
-    def _levels_texts(self, positions: NDArray[np.intp]) -> list[str]:
+    def _levels(self, positions: NDArray[np.intp]) -> list[tuple[str, ...]]:
+        """Return the names of the levels of the cells at some positions of the pure effects."""
         codes_by_cell = self._effects.pure.space.codes_of(self._cells[positions]).tolist()
         labels = [tuple(map(str, column.labels)) for column in self._encoder.columns_]
         return [
-            JOIN.join(labels[j][code] for j, code in zip(self._members[t], codes, strict=False))
+            tuple(labels[j][code] for j, code in zip(self._members[t], codes, strict=False))
             for t, codes in zip(self._tuples_at(positions), codes_by_cell, strict=True)
         ]
 
@@ -348,11 +398,11 @@ class Edits:
             return
         order = np.lexsort((along[positions], *others.T))
         positions, others = positions[order], others[order]
-        scores = self._scores[cells][positions].copy()
+        scores = self.scores[cells][positions].copy()
         for part, share in shares.items():
             part_codes = codes[positions][:, [members.index(i) for i in self._members[part]]]
             part_positions = self._positions(part, part_codes)
-            scores += share * np.where(part_positions[:, None] >= 0, self._scores[part_positions], 0.0)
+            scores += share * np.where(part_positions[:, None] >= 0, self.scores[part_positions], 0.0)
         weights = np.maximum(pure.rows[cells][positions], _MIN_WEIGHT)
         slice_starts = np.flatnonzero(np.append(True, (np.diff(others, axis=0) != 0).any(axis=1)))
         slices = np.split(np.arange(len(positions)), slice_starts[1:])
@@ -366,7 +416,7 @@ class Edits:
             is_changed = np.abs(changes) > _MIN_CHANGE
             changed_class, changes = (k, changes) if n_classes == 2 else (o, -changes)
             changed = positions[is_changed] + cells.start
-            old = _against_others(self._scores[changed])[:, changed_class]
+            old = _against_others(self.scores[changed])[:, changed_class]
             self._change(changed, changed_class, old + changes[is_changed])
 
 

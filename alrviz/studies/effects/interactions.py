@@ -8,6 +8,7 @@ score_k(x) = intercept_k + sum over tuples S of f_S[x_S, k]                     
 
 from collections.abc import Mapping
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import combinations
@@ -36,6 +37,7 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values, with_levels
+from alrviz.studies.effects.edits import Edits
 from alrviz.studies.effects.importance import NamedEffects
 from alrviz.studies.effects.row_explanation import JOIN, NO_LEVEL, RowExplanation, row_codes
 from alrviz.studies.effects.texts import absent_tuples_sentence, effects_verdict
@@ -93,7 +95,7 @@ def interactions(
     if isinstance(model.model_, DensityModel):
         return ColumnInteractions(model, rows, test_rows, n_jobs, stop)
     weights = getattr(model, "cell_weights_", None)
-    return Interactions(model.model_, model.encoder_, rows, test_rows, n_jobs, stop, weights, note)
+    return Interactions(model.model_, model.encoder_, rows, test_rows, n_jobs, stop, weights, note, model)
 
 
 def _sample_rows(coded: EncodedTable) -> tuple[Encoded, Encoded | None, str]:
@@ -142,6 +144,7 @@ class Interactions(NamedEffects):
         pure, columns, names, encoded, heldout, has_heldout: see `NamedEffects`.
         encoder: names of columns and levels. classes: the classes.
         note: sentence on the sample of rows; "" if all are used.
+        is_editable: whether `edits` can change the model's cells.
 
     >>> import alrviz
     >>> data = alrviz.load_demo("xor")
@@ -150,14 +153,18 @@ class Interactions(NamedEffects):
     {'all': 0.11, 'muted': 0.5}
     """
 
+    is_editable = True
+
     def __init__(
         self, model: LinearModel, encoder: Encoder, encoded: Encoded, heldout: Encoded | None,
         n_jobs: int | None = None, stop: StopToken = NEVER, weights: Floats | None = None, note: str = "",
+        classifier: Any = None,
     ):  # fmt: skip
         columns = encoder.names_
         super().__init__(purify(model, encoded, n_jobs, stop), columns, encoded, heldout, n_jobs)
         self.note, self.encoder, self.classes, self._model = note, encoder, encoder.classes_, model
         self._weights = weights  # (S, C) of the model's own cells
+        self._classifier = classifier
         self._tested_rows = encoded  # in `absent_tuples` and `associations`
         self._next_order: pd.DataFrame | None = None
 
@@ -175,6 +182,22 @@ class Interactions(NamedEffects):
         pure, rows = self.pure, {id(sample): sample for sample in (self.encoded, self.heldout)}.values()
         cell_bytes = pure.index.seen_cells.nbytes + pure.rows.nbytes + 2 * pure.f.nbytes
         return int(cell_bytes + sum(sample.codes.nbytes + sample.y.nbytes + sample.weights.nbytes for sample in rows))
+
+    def edits(self) -> Edits:
+        """Return an empty list of edits of the model, priced on the rows of the losses."""
+        return Edits(self, self._model, self.encoder, self._classifier)
+
+    def edited(self, edits: Edits) -> "Interactions":
+        """Return the effects with edits, not purified again: the cells have the values that the edits gave them."""
+        changed, pure = copy(self), self.pure
+        f = edits.scores - edits.scores.mean(axis=1, keepdims=True)
+        changed.pure = replace(pure, f=f, raw_effects=pure.raw_effects + f - pure.f)
+        phi_changes = (edits.scores - pure.f)[pure.model_cells]
+        changed._model = replace(self._model, phi=self._model.phi + phi_changes)
+        changed._table, changed._curves, changed._next_order = None, {}, None
+        for cached_name in ("_scores", "_losses"):
+            changed.__dict__.pop(cached_name, None)
+        return changed
 
     def members(self, name: str) -> list[str]:
         """Return the columns of the tuple of this name."""
@@ -346,10 +369,12 @@ class Interactions(NamedEffects):
 class ColumnInteractions(Interactions):
     """The effects of the columns of a dlr model; also explains rows with numbers that do not occur in its rows.
 
-    `absent_tuples` and `associations` test numbers in eight intervals.
+    `absent_tuples` and `associations` test numbers in eight intervals. The model has no cells that could be edited.
 
     more: (n, columns) numbers of further rows that are to be explained; None for those of the tables only.
     """
+
+    is_editable = False
 
     def __init__(
         self, classifier: Any, encoded: Encoded, heldout: Encoded | None, n_jobs: int | None = None,

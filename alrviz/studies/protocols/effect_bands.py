@@ -19,15 +19,17 @@ from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.seeds import seed_of
 from alrviz.data.splits import holdout_spec
 from alrviz.errors import RecipeError, Stopped
+from alrviz.estimators.make import table_classifier
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.prepare import TrainingData, prepare
 from alrviz.fitting.recipe import Recipe, require_recipe
+from alrviz.fitting.solvers.step import Outcome
 from alrviz.models.linear import LinearModel
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import StopToken
 from alrviz.studies.core.effects_task import selects_tuples
 from alrviz.studies.core.study import Study, StudyOptions
-from alrviz.studies.core.study_task import Result, StudyTask, plain, unpack
+from alrviz.studies.core.study_task import Result, Row, StudyTask, plain, unpack
 from alrviz.studies.effects.interactions import MAX_UNASKED, Interactions
 
 BAND_FAMILIES = tuple(name for name, family in FAMILIES.items() if family.sums_cells)
@@ -68,15 +70,15 @@ class EffectStudy(Study):
         draw = int(json.loads(self.tasks[index].options)["draw"])
         if draw == 0 and not result.failed and self.interactions is None:
             try:
-                self._purify(unpack(result.predicted), stop)
+                self._purify(unpack(result.predicted), result.rows[0], stop)
             except Stopped:
                 return False
         if draw > 0 and not result.failed:
             self._refits_by_draw[draw] = unpack(result.predicted)
         return super().accept(index, replace(result, predicted=b""), stop, arrival_seconds)
 
-    def _purify(self, numbers: Floats, stop: StopToken) -> None:
-        """Compute the effects from the model's packed numbers (format: `effects_task.effects`)."""
+    def _purify(self, numbers: Floats, row: Row, stop: StopToken) -> None:
+        """Compute the effects from the row and the packed numbers of the fit (format: `effects_task.effects`)."""
         prepared, recipe = self._prepared, self.recipes[0]
         assert prepared.encoder is not None
         n_chosen, order = int(numbers[0]), recipe.params["order"]
@@ -94,6 +96,15 @@ class EffectStudy(Study):
             prepared.holdout,
             stop=stop,
             weights=weights[0] if weights else None,
+            classifier=table_classifier(
+                recipe,
+                prepared.encoder,
+                self.dataset,
+                tables,
+                model,
+                Outcome(str(row["outcome"]), str(row["sentence"])),
+                int(row["n_iter"]),
+            ),
         )
         effects.importance(stop)
         effects.keep_best(stop=stop)

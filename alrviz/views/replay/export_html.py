@@ -39,6 +39,7 @@ SHORT_NAMES = {
     "rmse": "training", "alpha": "alpha",
 }  # fmt: skip
 MAX_SCENES = 120  # steps of a bandwidth film
+SCENE_COST = 5  # steps of a race that take as many bytes as one scene
 MAX_PANELS = 6  # columns whose curves are shown: the most important ones
 MAX_VERDICTS = 120  # progress verdicts of a race
 CURVE_POINT_STRIDE = 2  # every second point of a curve is stored
@@ -70,8 +71,19 @@ def save_replay(race: Any, path: Any) -> None:
 
 def replay(race: Any) -> str:
     """Return the HTML page that `save_replay` writes of a race."""
+    return replay_html(film_of(race))
+
+
+def film_of(race: Any, measure: str = "", max_steps: int = STEPS) -> Film:
+    """Return the film of a race, fit or path.
+
+    Args:
+        race: as for `save_replay`.
+        measure: of a race: the measure shown first; "" or one that it does not have: the distance to the lowest loss.
+        max_steps: approximate number of steps kept; of a bandwidth film a fifth, as its steps are larger.
+    """
     if getattr(race, "kind", None) == "path":
-        return replay_html(path_film(race))
+        return path_film(race)
     race = as_race(race)
     reader = RaceReader(race, limit=race.stopped_at)
     reader.pull()
@@ -80,14 +92,19 @@ def replay(race: Any) -> str:
     reader.move(reader.last)
     run: Any = race.runs[0]
     is_film = len(race.runs) == 1 and isinstance(run.model, DensityModel)
-    return replay_html(_bandwidth_film(race, reader) if is_film else race_film(reader))
+    return (
+        _bandwidth_film(race, reader, max_steps) if is_film else race_film(reader, measure=measure, max_steps=max_steps)
+    )
 
 
-def race_film(reader: RaceReader, *, by: str = "you", max_steps: int = STEPS, has_ended: bool | None = None) -> Film:
+def race_film(
+    reader: RaceReader, *, measure: str = "", by: str = "you", max_steps: int = STEPS, has_ended: bool | None = None
+) -> Film:
     """Return the film of a race.
 
     Args:
         reader: the race.
+        measure: the one shown first, as for `film_of`.
         by: who stopped it, if it was stopped.
         max_steps: approximate number of steps kept of a long race.
         has_ended: whether the last verdict is final; by default whether the race has ended.
@@ -114,7 +131,7 @@ def race_film(reader: RaceReader, *, by: str = "you", max_steps: int = STEPS, ha
         for name, view in views.items()
         if any(y is not None and np.isfinite(y).any() for y in (*view.train, *view.heldout))
     }
-    first_measure = "gap" if "gap" in views else "nll"
+    first_measure = measure if measure in view_by_measure else "gap" if "gap" in views else "nll"
     names = [curve.name for curve in curve_groups[0]]
     result = verdict([racer.summary(ended=has_ended) for racer in reader.racers], stopped_by=by)
     verdicts = [*_progress_verdicts(reader, steps, has_ended), (len(steps) - 1, result)]
@@ -180,13 +197,13 @@ def _origin_lines(race: Race) -> list[str]:
 # ---- bandwidths -----------------------------------------------------------------------------------------------------
 
 
-def _bandwidth_film(race: Race, reader: RaceReader) -> Film:
+def _bandwidth_film(race: Race, reader: RaceReader, max_steps: int = STEPS) -> Film:
     """Return the film of a dlr fit: bandwidths and losses as lines, each column's contribution as a panel."""
     from alrviz.studies.density.density_film import bandwidth_path, density_frame_of
 
     run: Any = race.runs[0]  # a dlr fit, with its encoder and rows
     path = bandwidth_path(run)
-    scene_positions = kept_steps(len(path.iterations) - 1, most=MAX_SCENES)
+    scene_positions = kept_steps(len(path.iterations) - 1, most=min(MAX_SCENES, max_steps // SCENE_COST))
     labels = [column.labels for column in run.encoder.columns_]
     scenes: list[DensityFrame] = []
     models: list[Any] = []

@@ -34,6 +34,7 @@ from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, page_html, safe
 from alrviz.views.core.transport import change
 from alrviz.views.race.texts import number
+from alrviz.views.studies.edit_part import EditPart
 from alrviz.views.studies.row import RowPart, RowSettings, make_clickable, row_csv, side_by_side_pictures
 from alrviz.views.studies.study_view import StudyView
 
@@ -94,7 +95,11 @@ class InteractionsView(StudyView, RowSettings):
         self.matrix = LiveFigure(
             "alrviz-interactions", on_new_figure=lambda plot: make_clickable(plot, self._choose_cell)
         )
-        self.cells, self.curve = LiveFigure("alrviz-effect"), LiveFigure("alrviz-kept-tuples")
+        self.cells = LiveFigure(
+            "alrviz-effect", on_new_figure=lambda plot: plot.figure.on_event(Tap, self._press_cells)
+        )
+        self.curve = LiveFigure("alrviz-kept-tuples")
+        self.editing = EditPart(lambda: self._update({"edits"}))
         self.one_row = RowPart(self, lower_height)
         self.key, self.muting = html(), html(margin=(8, 0, 4, 0))
         small_params: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0)}
@@ -117,9 +122,11 @@ class InteractionsView(StudyView, RowSettings):
             pn.FlexBox(self.tuples, self.class_of, self.class_against, quantity_choice,
                        align_items="center", gap="10px 0", margin=(4, 0, 4, 0)),
             side_by_side_pictures(self.cells, self.curve, lower_height, 320),
-            self.mutes, self.muting, self.one_row.body, margin=(0, 0, 6, 0),
+            self.editing.body, self.mutes, self.muting, self.one_row.body, margin=(0, 0, 6, 0),
         )  # fmt: skip
-        cells_csv = partial(self._csv, lambda effects: effects.effects(effects.names[self._tuple(effects)]))
+        cells_csv = partial(
+            self._csv, lambda effects: self._edited(effects).effects(effects.names[self._tuple(effects)])
+        )
         curve_csv = partial(self._csv, lambda effects: effects.keep_best())
         save_buttons = [
             csv_button("alrviz-importance.csv", self.csv_of_summary, "all tuples with their importance"),
@@ -238,6 +245,7 @@ class InteractionsView(StudyView, RowSettings):
             self.class_of.options = self.class_against.options = {name: k for k, name in enumerate(names)}
             self.mutes.options = list(self.table.index[:MAX_MENU_ITEMS])
         self.one_row.fill_menus(effects)
+        self.editing.begin(effects)
 
     def _widget_changed(self, name: str, event: Event) -> None:
         value, effects = event.new, self.effects
@@ -261,6 +269,13 @@ class InteractionsView(StudyView, RowSettings):
         if 0 <= x < n_columns and 0 <= y < n_columns:
             columns = sorted({[str(name) for name in effects.columns].index(names[k]) for k in (x, y)})
             self.subset = effects.pure.numbers.get(tuple(columns), self.subset)
+
+    def _press_cells(self, event: Tap) -> None:
+        self.editing.choose(self.cells.picture, event.x, event.y)
+
+    def _edited(self, effects: Interactions) -> Interactions:
+        """Return the effects with the edits by hand."""
+        return self.editing.effects or effects
 
     # -- updates -------------------------------------------------------------------------------------------------------
 
@@ -303,17 +318,19 @@ class InteractionsView(StudyView, RowSettings):
                 by_number = self.table.reindex(effects.names)
                 picture = pictures.matrix(by_number, effects.columns, effects.pure.space.members, dark=self.dark)
                 self.matrix.show(picture, subject=study)
-            if has_changed("subset", "quantity", "of", "against", "row"):
-                self._draw_cells(effects, tuple_index, of, against, row)
-            if has_changed("muted"):
+            if has_changed("subset", "quantity", "of", "against", "row", "edits"):
+                self._draw_cells(self._edited(effects), tuple_index, of, against, row)
+            if has_changed("subset", "of", "against", "edits"):
+                self.editing.show(effects.names[tuple_index], of, against)
+            if has_changed("muted", "edits"):
                 self._mute(effects, muted)
-            if has_changed("subset", *_ROW_PARAMS):
-                self.one_row.show(effects, int(effects.pure.space.members[tuple_index][0]))
+            if has_changed("subset", "edits", *_ROW_PARAMS):
+                self.one_row.show(self._edited(effects), int(effects.pure.space.members[tuple_index][0]))
             self._numbers.refresh()
 
     def _mute(self, effects: Interactions, muted_names: list[str]) -> None:
         """Show the losses without the tuples of muted_names, and on the curve of tuples kept."""
-        self.losses = effects.mute(*muted_names)
+        self.losses = self._edited(effects).mute(*muted_names)
         all_losses, losses = self.losses.loc["all"], self.losses.loc["muted"]
         rows_text = "Test rows" if effects.has_heldout else "These rows"
         measures = {"log_loss": "log loss", "error": "0-1 loss", "ece": f"calibration error ({BINNING})"}
