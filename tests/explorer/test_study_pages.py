@@ -150,7 +150,7 @@ CASES = {
                 "recipes": (Recipe("lr", order=2, alpha=1.0),), "refits": "10", "subset": 3, "row": 7,
             },
             "?page=interactions&of=tan~salr&refits=7": {
-                "recipes": (Recipe("salr", alpha=1.0),), "refits": "30",
+                "recipes": (Recipe("salr", alpha=1.0, keep=0.6),), "refits": "30",
             },
         },
     ),
