@@ -159,7 +159,8 @@ CASES = {
         {"measure": "brier"}, "comparison on monks-1, xor", table_shown,
         {
             "?page=compare&of=anje_o1~tan~hgb&folds=10x10&sets=iris_wine&measure=brier&view=across.1~up.0": {
-                "recipes": (NB, Recipe("tan", smoothing=1.0), Recipe("hgb")), "folds": "10x10", "measure": "brier", "across": 1,
+                "recipes": (NB, Recipe("tan", smoothing=1.0), Recipe("hgb")), "folds": "10x10",
+                "measure": "brier", "across": 1,
             },
         },
     ),
