@@ -353,9 +353,9 @@ class _OrderSearch:
         if candidate.folds != accepted.candidate.folds:
             previous_loss = _loss_text(accepted.candidate.on_common_rows(candidate).loss)
             previous_order = accepted.recipe.params["order"]
-            fold_note = f" of the first fold alone, whose rows lose {previous_loss} at {previous_order}"
+            fold_note = f" on the first fold alone, where order {previous_order} has {previous_loss}"
         order, loss = trial.recipe.params["order"], _loss_text(candidate.loss)
-        return f"at {order}, {loss}{fold_note}, it is not lower by one standard error"
+        return f"that of order {order}, {loss}{fold_note}, is not lower by one standard error"
 
     def _lacking_order(self, orders: Sequence[int]) -> int | None:
         """Return the order of which the accepted model lacks tuples, as `lacking_order` does; None once such an order
@@ -374,11 +374,13 @@ class _OrderSearch:
         qualifier = f" of single columns and the best {kept_text(keep)} of each higher order" if keep != 1.0 else ""
         verb = "was"
         if self._finds_alpha:
-            verb = f"and alpha=({', '.join(f'{alpha:.3g}' for alpha in trial.values)}) were"
+            alphas_text = ", ".join(f"{alpha:.3g}" for alpha in trial.values)
+            verb = f"and alpha={alphas_text if len(trial.values) == 1 else f'({alphas_text})'} were"
         fewest_folds = min((earlier.candidate for earlier in self.accepted), key=lambda candidate: candidate.folds)
         folds_text = "a third of the rows" if fewest_folds.folds == 1 else f"{fewest_folds.folds} folds"
         losses_text = ", ".join(
-            f"{_loss_text(earlier.candidate.on_common_rows(fewest_folds).loss)} at {earlier.recipe.params['order']}"
+            f"{_loss_text(earlier.candidate.on_common_rows(fewest_folds).loss)} of order "
+            f"{earlier.recipe.params['order']}"
             for earlier in self.accepted
         )
         reason = reason if self._finds_order else "the order is as given"
