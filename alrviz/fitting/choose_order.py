@@ -60,6 +60,8 @@ from alrviz.stop import NEVER, Deadline, StopToken
 MAX_ORDER = 12
 # An order is not tried if a pass over the folds takes more seconds on one thread of the reference machine than
 # SECONDS_PER_ROW times the rows, within these bounds: about half a minute to five minutes for all passes.
+# Half of that keeps half as many pairs: log loss on new rows letter-recognition .208 instead of .172, pendigits .063
+# instead of .049.
 MIN_PASS_SECONDS, SECONDS_PER_ROW, MAX_PASS_SECONDS = 7.5e-3, 1.5e-6, 7.5e-2
 # Seconds per tuple and row, and per tuple (its list, block and cells), for more tuples than are planned; with 60 rows
 # the latter are ten times the former.
@@ -133,14 +135,14 @@ def choose_order(
 
 @dataclass(frozen=True, eq=False)
 class _OrderTrial:
-    """A recipe of one order, at its best alphas and cuts: the training rows in these cuts, the losses on folds, and the
-    first fold's model.
+    """A recipe of one order, at its best alphas and cuts: the training rows in these cuts, the losses on folds, and
+    models of folds.
     """
 
     recipe: Recipe
     data: TrainingData
     candidate: Candidate
-    model: LinearModel | None
+    models: list[LinearModel]
 
 
 class _OrderNotTried(Exception):
@@ -258,12 +260,12 @@ class _OrderSearch:
             self.time.begin_trial(order, budget_ratio)
             chooses_cuts = recipe.discretize == AUTO and bool(data.encoded.smooth_levels.any())
             settings = {"order": order, **({"smooth": 1.0} if chooses_cuts else {})}
-            candidate, model = self._evaluate(recipe, data, settings, previous, token)
+            candidate, models = self._evaluate(recipe, data, settings, previous, token)
             self.time.end_trial()
             if chooses_cuts and not self.time.allows_another:
                 self.cuts_text = f"; numbers cut by MDL were not tried, as {self.time.text} had no time left"
             elif chooses_cuts and candidate is not None:
-                recipe, data, candidate, model = self._try_mdl_cuts(recipe, data, candidate, model)
+                recipe, data, candidate, models = self._try_mdl_cuts(recipe, data, candidate, models)
         except Stopped:
             if self.stop.stopped or not self.accepted:
                 raise
@@ -279,7 +281,7 @@ class _OrderSearch:
         if candidate is None:
             return None
         return _OrderTrial(
-            recipe.replace(alpha=candidate.alpha) if self._finds_alpha else recipe, data, candidate, model
+            recipe.replace(alpha=candidate.alpha) if self._finds_alpha else recipe, data, candidate, models
         )
 
     def _within_budget(self, recipe: Recipe, data: TrainingData) -> tuple[Recipe, float]:
@@ -303,8 +305,8 @@ class _OrderSearch:
         settings: Mapping[str, float],
         previous: Candidate | None,
         token: StopToken,
-    ) -> tuple[Candidate | None, LinearModel | None]:
-        """Return a recipe's candidate, its losses on folds of the rows, and the model of `best_on_folds`; None if too
+    ) -> tuple[Candidate | None, list[LinearModel]]:
+        """Return a recipe's candidate, its losses on folds of the rows, and the models of `best_on_folds`; None if too
         few rows can be held out.
 
         Args:
@@ -315,13 +317,14 @@ class _OrderSearch:
         """
         comparable = _comparable_recipe(recipe)
         request = FitRequest(data, comparable, comparable.params, _report_nothing, token, max_memory=self.max_memory)
-        return best_on_folds(request, lambda trial: self.on_trial({**settings, **trial}), previous)
+        start_models = self.accepted[-1].models if self.accepted else []
+        return best_on_folds(request, lambda trial: self.on_trial({**settings, **trial}), previous, start_models)
 
     def _try_mdl_cuts(
-        self, smooth: Recipe, rows: TrainingData, smooth_trial: Candidate, smooth_model: LinearModel | None
-    ) -> tuple[Recipe, TrainingData, Candidate, LinearModel | None]:
+        self, smooth: Recipe, rows: TrainingData, smooth_trial: Candidate, smooth_models: list[LinearModel]
+    ) -> tuple[Recipe, TrainingData, Candidate, list[LinearModel]]:
         """Compare MDL's cuts, and ordered levels that are not smoothed, with a recipe of smooth levels, whose candidate
-        and model are known. Return the recipe, rows, candidate and model to go on with.
+        and models are known. Return the recipe, rows, candidate and models to go on with.
         """
         recipe, order = smooth.replace(discretize="mdl-smooth"), smooth.params["order"]
         cut_rows = self.encoded_as(recipe)
@@ -329,10 +332,10 @@ class _OrderSearch:
         mdl_smooth = cut_rows.encoded.smooth_levels
         differs = mdl_smooth != rows.encoded.smooth_levels
         if not differs.any():
-            return smooth, rows, smooth_trial, smooth_model  # the same levels
-        trial, model = self._evaluate(recipe, cut_rows, {"order": order, "smooth": 0.0}, smooth_trial, self.stop)
+            return smooth, rows, smooth_trial, smooth_models  # the same levels
+        trial, models = self._evaluate(recipe, cut_rows, {"order": order, "smooth": 0.0}, smooth_trial, self.stop)
         if trial is None or not trial.is_below(smooth_trial):
-            return smooth, rows, smooth_trial, smooth_model
+            return smooth, rows, smooth_trial, smooth_models
         smooth_names = [name for name, levels in zip(cut_rows.encoded.names, mdl_smooth, strict=True) if levels]
         names = ", ".join(smooth_names[:5]) + f" and {len(smooth_names) - 5} more" * (len(smooth_names) > 5)
         smooth_text = f" (smooth: {names})" if names else ""
@@ -342,7 +345,7 @@ class _OrderSearch:
         self.cuts_text = (
             f"; {' and '.join(changes)}, with smooth levels alone it was {_loss_text(smooth_trial.loss)} at {order}"
         )
-        return recipe, cut_rows, trial, model
+        return recipe, cut_rows, trial, models
 
     def _rejection_text(self, trial: _OrderTrial) -> str:
         """Return the reason why the last accepted trial is preferred to another."""
@@ -351,9 +354,9 @@ class _OrderSearch:
         if candidate.folds != accepted.candidate.folds:
             previous_loss = _loss_text(accepted.candidate.on_common_rows(candidate).loss)
             previous_order = accepted.recipe.params["order"]
-            fold_note = f" of the first fold alone, whose rows lose {previous_loss} at {previous_order}"
+            fold_note = f" on the first fold alone, where order {previous_order} has {previous_loss}"
         order, loss = trial.recipe.params["order"], _loss_text(candidate.loss)
-        return f"at {order}, {loss}{fold_note}, it is not lower by one standard error"
+        return f"that of order {order}, {loss}{fold_note}, is not lower by one standard error"
 
     def _lacking_order(self, orders: Sequence[int]) -> int | None:
         """Return the order of which the accepted model lacks tuples, as `lacking_order` does; None once such an order
@@ -373,11 +376,12 @@ class _OrderSearch:
         verb = "was"
         if self._finds_alpha:
             alphas_text = ", ".join(f"{alpha:.3g}" for alpha in trial.values)
-            verb = f"and alpha={f'({alphas_text})' if len(trial.values) > 1 else alphas_text} were"
+            verb = f"and alpha={alphas_text if len(trial.values) == 1 else f'({alphas_text})'} were"
         fewest_folds = min((earlier.candidate for earlier in self.accepted), key=lambda candidate: candidate.folds)
         folds_text = "a third of the rows" if fewest_folds.folds == 1 else f"{fewest_folds.folds} folds"
         losses_text = ", ".join(
-            f"{_loss_text(earlier.candidate.on_common_rows(fewest_folds).loss)} at {earlier.recipe.params['order']}"
+            f"{_loss_text(earlier.candidate.on_common_rows(fewest_folds).loss)} of order "
+            f"{earlier.recipe.params['order']}"
             for earlier in self.accepted
         )
         reason = reason if self._finds_order else "the order is as given"
@@ -386,7 +390,7 @@ class _OrderSearch:
             chosen.data,
             f"order={params['order']}{qualifier} {verb} chosen by validation log loss of {folds_text}: "
             f"{losses_text}{self.ahead_text}; {reason}{self.cuts_text}",
-            chosen.model,
+            chosen.models[0] if chosen.models else None,
         )
 
 

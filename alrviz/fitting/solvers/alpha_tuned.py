@@ -97,7 +97,13 @@ class AlphaFold:
 
     def start_from(self, other: "AlphaFold", value: Floats) -> None:
         """Start at the end of the other fold's fit nearest to these alphas (G,), in the cells that both have."""
-        w = self.objective.weights_near(other.model_near(value))
+        self.start_at(other.model_near(value))
+
+    def start_at(self, model: LinearModel) -> None:
+        """Start the first fit at a model of other rows or a lower order, in the cells that both have, if their levels
+        are the same.
+        """
+        w = self.objective.weights_near(model)
         self.w = self.w if w is None else w
 
     def model_near(self, alpha: Floats) -> LinearModel:
