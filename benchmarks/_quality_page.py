@@ -190,9 +190,10 @@ def overview(means: pd.DataFrame) -> str:
     seconds = all_sets[all_sets.method == "auto"].fit_seconds
     *smaller, largest = (f"{wins(RIVAL, part=of_part[label])} sets with {label}" for label in SIZES)
     notes = (
-        "Wins are counted on the sets that both were fitted to. p is of Wilcoxon's signed-rank test over all of them, "
-        "for rivals at their defaults corrected by Holm. Against scikit-learn's boosting AutoClassifier wins on "
-        f"{', '.join(smaller)} and {largest}. Its fits take {seconds.min():.1f} to {seconds.max():.0f} seconds, in the "
+        "Wins are counted on the sets that both were fitted to. p is that of Wilcoxon's signed-rank test on these "
+        "sets; for rivals at their defaults it is corrected by Holm. Against scikit-learn's boosting AutoClassifier "
+        f"wins more often on small tables: {', '.join(smaller)}, {largest}. "
+        f"Its fits take {seconds.min():.1f} to {seconds.max():.0f} seconds, in the "
         f"median {seconds.median():.0f}, at up to {all_sets.rows.max():,.0f} training rows. A model of this package "
         f"with fixed settings, ALR of order 2, wins against the same boosting on {wins(RIVAL, 'alr n=2')} sets."
     )
@@ -243,7 +244,7 @@ def weak(means: pd.DataFrame) -> str:
     record, middle, _ = compared(means, "alr n=2", RIVAL)
     return bullets(
         f"**It is not fast.** A fit takes {seconds['auto'].min():.1f} to {seconds['auto'].max():.0f} seconds, in the "
-        f"median {seconds['auto'].median():.0f}: {(seconds['auto'] / seconds[RIVAL]).median():.0f} times what "
+        f"median {seconds['auto'].median():.0f}. That is {(seconds['auto'] / seconds[RIVAL]).median():.0f} times what "
         f"scikit-learn's boosting takes and {(seconds['auto'] / seconds['ebm']).median():.2f} of what EBM does.",
         f"**Where it loses by more than a tenth:** {'; '.join(losing) or 'nowhere'}.",
         f"**Rivals that are worse than the class shares** count as these in ratios: {'; '.join(notes) or 'none'}.",
@@ -359,11 +360,11 @@ def page(means: pd.DataFrame) -> str:
         f"AutoClassifier's ratio is {new_mean:.2f}, the median {new_median:.2f}.",
         "**Ratios** are geometric means of test log loss over that of scikit-learn's boosting, on the sets that "
         f"both were fitted to. **A log loss below {LEAST_LOSS:g} counts as {LEAST_LOSS:g}, one above that of the "
-        "class shares as that.** Kinds of sets: in categorical ones at most a third of the columns are numbers, in "
-        "numeric ones all are.",
+        "class shares as that.**",
+        "**Kinds of sets.** In categorical ones at most a third of the columns are numbers, in numeric ones all are.",
         f"**Ranks** are over the {len(losses)} sets that all methods have been tried on. A method that failed or was "
         f'too late has the last rank. "Where all are fitted" is the mean rank on the {len(whole)} sets without such '
-        "a failure; error, AUC, Brier score and ECE are means over these.",
+        "a failure. Error, AUC, Brier score and ECE are means over these.",
         '**"Worse than shares"** is the number of sets on which a method is worse than the class shares by more '
         "than a standard error.",
     )
@@ -374,22 +375,22 @@ def page(means: pd.DataFrame) -> str:
         f"AutoClassifier has the lowest log loss on {lowest} of {len(losses)} sets (to four decimals). Its ratio to "
         f"boosting is {mean:.2f}, the median {median:.2f}.",
         first_two(common),
-        "Choosing penalties by folds loses 0.002 to 0.012 nats against the best pair of a grid, chosen on the test "
-        "rows, and takes 5 to 13 times as long as one fit: [measured on eight small "
-        "sets](defaults.md#alphas-that-are-chosen).",
+        "Penalties chosen by folds have a log loss 0.002 to 0.012 nats above that of the best pair of a grid, which "
+        "is chosen on the test rows. The choice takes 5 to 13 times as long as one fit ([eight small "
+        "sets](defaults.md#alphas-that-are-chosen)).",
         "Above 20,000 training rows one fold of three is used for validation, unless nearly all rows are of one "
-        "class. On three generated tables of 40,000 rows, 40 of them of a second class, the log loss with three "
-        "folds is 0.00713, 0.00713 and 0.00574, with one fold 0.00760, 0.00714 and 0.00580.",
+        "class. This was measured on three generated tables of 40,000 rows, 40 of them of a second class. Log loss "
+        "with three folds: 0.00713, 0.00713, 0.00574; with one fold: 0.00760, 0.00714, 0.00580.",
         "With one fold the last fit of an order is continued further before orders are compared. On all 48,842 rows "
-        "of adult, in two of the five folds, that chooses order 2 instead of 1: log loss 0.2667 and 0.2702 instead "
-        "of 0.2696 and 0.2744, in 22 processor seconds instead of 4. On connect-4, shuttle and 60,000 rows of "
-        "skin-segmentation (one fold) it does not change the choice.",
+        "of adult that chooses order 2 instead of 1 in two of the five folds. Their log loss is 0.2667 and 0.2702 "
+        "instead of 0.2696 and 0.2744, in 22 processor seconds instead of 4. On connect-4, shuttle and 60,000 rows "
+        "of skin-segmentation (one fold) it does not change the choice.",
     )
     return f"""# How good the probabilities are
 
-`AutoClassifier`, which `alrviz.fit` returns, beside gradient boosting (scikit-learn's, CatBoost, LightGBM), explainable
-boosting machines (EBM, of interpret), a random forest, logistic regression on splines and one-hot levels, and this
-package's own models, LR and ALR with fixed penalties (alpha 0.3 and 1).
+This page compares `AutoClassifier`, which `alrviz.fit` returns, with gradient boosting (scikit-learn's, CatBoost,
+LightGBM) and explainable boosting machines (EBM, of interpret). Also measured are a random forest, logistic regression
+on splines and one-hot levels, and this package's LR and ALR with fixed penalties (alpha 0.3 and 1).
 
 {overview(means)}
 
@@ -402,67 +403,68 @@ writes this page; its figures are in [quality.csv](quality.csv).
 
 ![Mean ranks of the methods; those within the band do not differ significantly from the best](images/quality.svg)
 
-Mean ranks, this package's models in blue; the band is the critical difference (Nemenyi, p .05), within which a method
-does not differ significantly from the best.
+Mean ranks, this package's models in blue. The band is the critical difference (Nemenyi, p .05): a method within it does
+not differ significantly from the best.
 
 ## What it says
 
 {findings}
 {weak(listed_means(means))}
-- **What limits it on sick-euthyroid**, first fold: the class hangs on sharp thresholds of six hormone values together.
-  scikit-learn's boosting loses 0.070 with stumps, 0.036 with trees of depth 2, 0.025 at its default; `AutoClassifier`
-  0.053 (order 2, 24 smooth levels), 0.056 with 48 levels, 0.087 with MDL's cuts, and 0.048 on those six numbers alone,
-  where order 3 is no better.
+- **What limits it on sick-euthyroid**: the class depends on sharp thresholds of six hormone values together. Log loss
+  on the first fold: scikit-learn's boosting 0.070 with stumps, 0.036 with trees of depth 2, 0.025 at its default.
+  `AutoClassifier` has 0.053 (order 2, 24 smooth levels), 0.056 with 48 levels and 0.087 with MDL's cuts. On those six
+  numbers alone it has 0.048, and order 3 is no better.
 
 ## AutoClassifier beside each rival
 
-On the sets that both were fitted to: wins-draws-losses in log loss (four decimals), its geometric mean ratio with and
-without limits ({LEAST_LOSS:g} and the class shares' loss), its median, and the p of Wilcoxon's signed ranks of the
-logarithms (without limits), corrected by Holm for all rivals. Rivals choose nothing; `AutoClassifier` chooses on inner
-folds. Which sets a rival was not fitted to within how much time stands [at the end](#not-fitted).
+On the sets that both were fitted to. W-D-L are wins, draws and losses in log loss (four decimals). The ratio of log
+losses is a geometric mean, with and without limits ({LEAST_LOSS:g} and the class shares' loss); its median is in
+brackets. p is that of Wilcoxon's signed ranks of the logarithms without limits, corrected by Holm for all rivals.
+Rivals choose nothing; `AutoClassifier` chooses on inner folds. The sets that a rival was not fitted to in time are
+listed [at the end](#not-fitted).
 
 {each_rival(listed_means(means))}
 
 ## Where the family wins, and where not
 
-Wins-draws-losses in test log loss (four decimals), its geometric mean ratio (below 1: ours is lower) and in
-brackets its median, and the p of a sign test, not corrected, on all sets that both were fitted to; rows are training
-rows of a fold.
+Each cell has the wins-draws-losses in test log loss (four decimals) on the sets that both were fitted to. It is
+followed by the geometric mean ratio (below 1: the first is lower), the median in brackets, and the p of a sign test,
+not corrected. Rows are training rows of a fold.
 
 {family(listed_means(means))}
 
 ## Rivals with tuned settings
 
-Each rival chooses among its defaults and a small grid of what its documentation says to tune first (learning rate,
-size and number of trees, rows of a leaf; EBM: interactions, leaves, smoothing), by log loss on the three inner folds
-that `AutoClassifier` chooses on, and is then fitted to all training rows. Ratios of log loss are geometric means (in
-brackets medians) on the sets that all three were fitted to, the p that of signed ranks; not all sets have been reached,
-the quick ones first, and CatBoost, EBM and the forest on none.
+Each rival chooses among its defaults and a small grid of what its documentation says to tune first: learning rate,
+size and number of trees, rows of a leaf; EBM: interactions, leaves, smoothing. It chooses by log loss on the three
+inner folds that `AutoClassifier` chooses on, and is then fitted to all training rows. Ratios of log loss are geometric
+means (in brackets medians) on the sets that all three were fitted to; p is that of signed ranks. The quick sets were
+fitted first and not all have been reached; CatBoost, EBM and the forest were tuned on none.
 
 {tuned_rivals(means)}
 
 ## One row in 1,000
 
-Two classes, one of them one row in 1,000: 20,000 made rows of six numbers and four categories; the class depends on
-four of the numbers, two of them by their product, and on two categories.
+A generated table of 20,000 rows, six numbers and four categories, with two classes; one of them has one row in 1,000.
+The class depends on two categories and four of the numbers, on two of these by their product.
 
 {rare(means)}
 
 ## Five tables never used before
 
-One line of Python each, `alrviz.fit(frame, target)`, beside HistGradientBoostingClassifier with early stopping and its
-categorical columns named; log loss and Brier score of five folds. Nothing here was made or chosen with them. (`quality
+Log loss and Brier score of five folds: `alrviz.fit(frame, target)` and, for comparison, HistGradientBoostingClassifier
+with early stopping and its categorical columns named. Nothing here was made or chosen with these tables. (`quality
 --sets penguins cars ...` takes them from their packages.)
 
 {new(means)}
 
-With the name of each car left in, boosting refuses the table in most folds (more than 255 levels); `alrviz.fit` refuses
-dates until they are split, and says how.
+With the name of each car left in, boosting refuses the table in most folds (more than 255 levels). `alrviz.fit` refuses
+dates until they are split into parts, and its error says how to split them.
 
 ## Log loss by set
 
-The lowest of a line in bold; {MISSING} where a method was not fitted; empty where it has not been tried yet. \u2021:
-not ranked above, for not every method has been tried.
+The lowest loss of a row is bold. {MISSING}: the method was not fitted; empty: not tried yet; \u2021: not ranked above,
+since not every method has been tried on it.
 
 {by_set(means, set(losses.index.get_level_values("set")))}
 

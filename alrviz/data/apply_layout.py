@@ -73,13 +73,10 @@ def _encoding(data: Buffer, layout: Layout) -> str | None:
 
 def _candidates(layout: Layout, overrides: ReadOptions, encoding: str | None) -> dict[ReadOptions, bool]:
     """Return the options to try, in order, each with whether they are the spec's layout."""
-    options = ReadOptions(
-        delimiter=layout.delimiter,
+    options = replace(
+        ReadOptions(**{name: getattr(layout, name) for name in LAYOUT_OPTIONS}),
         encoding=encoding,
         header=layout.header or not layout.is_unnamed,
-        comment=layout.comment,
-        sheet=layout.sheet,
-        skip_rows=layout.skip_rows,
         # A footer is detected again if the earlier table had one, as this file may have none.
         skip_footer=layout.skip_footer if "skip_footer" in layout.fixed or not layout.skip_footer else None,
     )

@@ -127,28 +127,16 @@ class ColumnEncoder:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the encoder as JSON values."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "labels": list(self.labels),
-            "cuts": None if self.cuts is None else self.cuts.tolist(),
-            "missing_code": self.missing_code,
-            "values": None if self.values is None else list(self.values),
-            "smooth": self.smooth,
-        }
+        cuts = None if self.cuts is None else self.cuts.tolist()
+        values = None if self.values is None else list(self.values)
+        return {**self.__getstate__(), "labels": list(self.labels), "cuts": cuts, "values": values}
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "ColumnEncoder":
         """Rebuild the encoder from `to_dict`'s state."""
-        return cls(
-            name=state["name"],
-            kind=state["kind"],
-            labels=tuple(state["labels"]),
-            cuts=None if state["cuts"] is None else np.array(state["cuts"], dtype=np.float64),
-            missing_code=state["missing_code"],
-            values=None if state["values"] is None else tuple(state["values"]),
-            smooth=bool(state.get("smooth", False)),  # files of earlier versions lack the key
-        )
+        cuts = None if state["cuts"] is None else np.array(state["cuts"], dtype=np.float64)
+        values = None if state["values"] is None else tuple(state["values"])
+        return cls(**{**state, "labels": tuple(state["labels"]), "cuts": cuts, "values": values})
 
 
 def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> ColumnEncoder:

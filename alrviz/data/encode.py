@@ -295,9 +295,7 @@ class Encoder:
             features = np.asarray(features).tolist()
         return {
             "format": _FORMAT,
-            "discretize": self.discretize,
-            "n_bins": self.n_bins,
-            "missing": self.missing,
+            **{name: getattr(self, name) for name in ("discretize", "n_bins", "missing")},
             "categorical_features": features,
             "named": self.named_,
             "classes": {"dtype": self.classes_.dtype.str, "labels": self.classes_.tolist()},

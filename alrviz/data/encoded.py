@@ -53,17 +53,11 @@ class Encoded:
             raise TableError(f"{rows} rows of codes, but y is {self.y.shape} and weights {self.weights.shape}")
         if self.numbers is not None and self.numbers.shape != (len(self.numeric), rows):
             raise TableError(f"{len(self.numeric)} numeric columns of {rows} rows, but numbers {self.numbers.shape}")
-        fixed = {
-            "codes": np.ascontiguousarray(self.codes),
-            "y": np.ascontiguousarray(self.y, dtype=np.int32),
-            "weights": np.ascontiguousarray(self.weights, dtype=np.float64),
-            "levels": np.ascontiguousarray(self.levels, dtype=np.int64),
-            "numeric": np.ascontiguousarray(self.numeric, dtype=np.int64),
-        }
+        dtypes = {"codes": None, "y": np.int32, "weights": float, "levels": np.int64, "numeric": np.int64}
         if self.numbers is not None:
-            fixed["numbers"] = np.ascontiguousarray(self.numbers, dtype=np.float64)
-        for name, array in fixed.items():  # another layout or dtype would compile all kernels again
-            object.__setattr__(self, name, array)
+            dtypes["numbers"] = float
+        for name, dtype in dtypes.items():  # another layout or dtype would compile all kernels again
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=dtype))
 
     @property
     def n_rows(self) -> int:

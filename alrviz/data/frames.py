@@ -98,8 +98,8 @@ def _naive_dates(series: pd.Series, notes: list[str]) -> pd.Series:
     """Return dates as their local time; notes name the time zone, and count dates that no calendar has."""
     if series.dtype == object:  # each date may have a zone of its own
         zones = [str(date.tzinfo) for date in series.dropna() if getattr(date, "tzinfo", None)]
-        local = series.map(_local_time, na_action="ignore") if zones else series
-        dates = pd.to_datetime(local, errors="coerce")
+        local = [date.replace(tzinfo=None) if getattr(date, "tzinfo", None) else date for date in series]
+        dates = pd.to_datetime(pd.Series(local, dtype=object, name=series.name), errors="coerce")
     else:
         zones = [str(zone)] if (zone := getattr(series.dt, "tz", None)) else []
         dates = series.dt.tz_localize(None)
@@ -109,10 +109,6 @@ def _naive_dates(series: pd.Series, notes: list[str]) -> pd.Series:
     if n_lost:
         notes.append(f"{plural(n_lost, 'date')} in {series.name!r} no calendar has: made missing")
     return dates
-
-
-def _local_time(date: Any) -> Any:
-    return date.replace(tzinfo=None) if getattr(date, "tzinfo", None) else date
 
 
 def _from_numbers(name: str, series: pd.Series) -> Values | TextColumn:

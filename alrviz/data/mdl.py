@@ -158,19 +158,8 @@ def _best_cut_entry(entries: Entries, piece: Piece, entropy_table: np.ndarray, s
     last_entry = piece.end - 1  # behind the last value there is no place; its other entries are never `last`
     for first_entry in range(piece.start, last_entry, _ENTRIES_PER_CALL):
         stop.check()
-        scan(
-            entries.classes,
-            entries.weights,
-            entries.last,
-            first_entry,
-            min(first_entry + _ENTRIES_PER_CALL, last_entry),
-            piece.counts,
-            left_counts,
-            state,
-            best_entry,
-            slack,
-            entropy_table,
-        )
+        end = min(first_entry + _ENTRIES_PER_CALL, last_entry)
+        scan(*entries[1:], first_entry, end, piece.counts, left_counts, state, best_entry, slack, entropy_table)
     return int(best_entry[0])
 
 

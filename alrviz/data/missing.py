@@ -190,8 +190,9 @@ def column_sentinels(numbers: np.ndarray) -> list[float]:
             is_lone = n_apart == 1 and abs(nearest_value) >= MIN_LONE_NUMBER and nearest_value in SENTINELS
             if n_rows_by_value.min() < MIN_ROWS and not (is_lone and len(other_values) >= MIN_OTHER_VALUES):
                 continue
-            is_tail = _is_tail(n_rows[np.isin(values, other_values)], n_rows_by_value.sum())
-            if _is_sentinel(float(nearest_value), other_values, n_rows_by_value.sum() / n_rows.sum(), is_tail=is_tail):
+            n_at_end, others = n_rows_by_value.sum(), n_rows[np.isin(values, other_values)]
+            is_tail = bool(others[-1] <= MAX_TAIL_SHARE * others.max() and n_at_end <= 2 * others[-1])
+            if _is_sentinel(float(nearest_value), other_values, n_at_end / n_rows.sum(), is_tail=is_tail):
                 return [*end_values.tolist(), *column_sentinels(numbers[~np.isin(numbers, end_values)])]
     return []
 
@@ -202,11 +203,6 @@ def _may_have_sentinels(numbers: np.ndarray) -> bool:
     sample, third_of_range = numbers[:: 1 + len(numbers) // SAMPLE_ROWS], (high - low) / 3  # a gap is two thirds
     is_inside = (sample > low + third_of_range) & (sample < high - third_of_range)
     return low in SENTINELS or high in SENTINELS or not is_inside.any()
-
-
-def _is_tail(counts: np.ndarray, rows: int) -> bool:
-    """Return whether a value of `rows` rows, above others of `counts` rows, may be in the long tail of a count."""
-    return bool(counts[-1] <= MAX_TAIL_SHARE * counts.max() and rows <= 2 * counts[-1])
 
 
 def _is_sentinel(value: float, others: np.ndarray, share: float, *, is_tail: bool) -> bool:

@@ -184,16 +184,8 @@ def missing_change(
     return {"columns": {name: {"missing": {"usual": list(usual), **edit}} for name, usual in usual_by_column.items()}}
 
 
-def _is_delimiter(text: str) -> bool:
-    return len(text) == 1 and text.isascii() and text not in '"\r\n\0'
-
-
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and value >= 0
-
-
-def _is_flag(value: Any) -> bool:
-    return value in (True, False)
 
 
 def _is_long_form(names: Any) -> bool:
@@ -210,9 +202,13 @@ def _is_encoding(name: str) -> bool:
     return True
 
 
+_FLAGS = (True, False)
 # For each option whether a value is valid, and what is expected.
 _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "delimiter": (_is_delimiter, f"one ASCII character, such as {', '.join(map(repr, DELIMITERS))},"),
+    "delimiter": (
+        lambda mark: len(mark) == 1 and mark.isascii() and mark not in '"\r\n\0',
+        f"one ASCII character, such as {', '.join(map(repr, DELIMITERS))},",
+    ),
     "decimal": (DECIMALS.__contains__, f"one of {', '.join(map(repr, DECIMALS))}"),
     "thousands": (THOUSANDS.__contains__, f"one of {', '.join(map(repr, THOUSANDS))}"),
     "skip_rows": (_is_count, "a whole number from 0"),
@@ -220,20 +216,11 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "header": (lambda count: _is_count(count) and count <= MAX_NAME_ROWS, f"a whole number from 0 to {MAX_NAME_ROWS}"),
     "comment": (lambda mark: len(mark) <= 8 and "\n" not in mark, "what a line begins with, such as '#',"),
     "pivot": (range(101).__contains__, "a whole number from 0 to 100"),
-    "dayfirst": (_is_flag, "True, False or None (detect it)"),
-    "merge_case": (_is_flag, "True, False or None (detect it)"),
-    "numbers": (_is_flag, "True or False"),
-    "fill_down": (_is_flag, "True, False or None (detect it)"),
+    **dict.fromkeys(("dayfirst", "merge_case", "fill_down"), (_FLAGS.__contains__, "True, False or None (detect it)")),
+    "numbers": (_FLAGS.__contains__, "True or False"),
     "long_form": (_is_long_form, "names of columns, such as ('patient', 'test', 'value'): cases, parameter, value,"),
     "encoding": (_is_encoding, f"an encoding of text, such as {', '.join(ENCODINGS)},"),
 }
-
-
-class _MixedDecoder(codecs.BufferedIncrementalDecoder):
-    """Decoder of `MIXED`."""
-
-    def _buffer_decode(self, data: Any, errors: str, final: bool) -> tuple[str, int]:
-        return codecs.utf_8_decode(data, MIXED, final)
 
 
 def _decode_stray_bytes(error: Any) -> tuple[str, int]:
@@ -244,8 +231,9 @@ def _decode_stray_bytes(error: Any) -> tuple[str, int]:
 def _find_codec(name: str) -> codecs.CodecInfo | None:
     if name.replace("_", "-") != MIXED:
         return None
-    utf8 = codecs.lookup("utf-8")
-    return codecs.CodecInfo(utf8.encode, utf8.decode, name=MIXED, incrementaldecoder=_MixedDecoder)
+    utf8, decoder = codecs.lookup("utf-8"), codecs.getincrementaldecoder("utf-8")
+    mixed_decoder: Any = lambda errors="strict": decoder(MIXED)  # noqa: E731 - the codec expects a class
+    return codecs.CodecInfo(utf8.encode, utf8.decode, name=MIXED, incrementaldecoder=mixed_decoder)
 
 
 codecs.register_error(MIXED, _decode_stray_bytes)

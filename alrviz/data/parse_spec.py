@@ -257,6 +257,7 @@ class ColumnSpec:
         forms = {"date": DATE_FORMS, "time": TIME_FORMS}.get(self.type, {})
         texts = [self.name, self.source, self.kind, *self.missing, *self.order]
         texts += [*self.spellings, *self.spellings.values()]
+        flags = {"limits": self.limits, "annotations": self.annotations, "fill_down": self.fill_down}
         for name, value, is_valid in (
             ("type", self.type, self.type in VALUE_TYPES),
             ("part", self.part, self.part in (("", *DATE_PARTS) if self.type == "date" else ("",))),
@@ -265,9 +266,7 @@ class ColumnSpec:
             ("thousands", self.thousands, self.thousands in THOUSANDS and self.thousands != (self.decimal or None)),
             ("unit", self.unit, isinstance(self.unit, str | None)),
             ("day_first", self.day_first, self.day_first in (True, False, None)),
-            ("limits", self.limits, self.limits in (True, False)),
-            ("annotations", self.annotations, self.annotations in (True, False)),
-            ("fill_down", self.fill_down, self.fill_down in (True, False)),
+            *((flag, value, value in (True, False)) for flag, value in flags.items()),
             ("pivot", self.pivot, self.pivot in range(101)),
             ("a text", "another value", all(isinstance(text, str) for text in texts)),
         ):

@@ -186,12 +186,8 @@ def _bare_number(text_by_group: dict[str, str]) -> tuple[str | None, str, bool]:
     if factor and "e" in number.lower():
         return None, "", False
     text = "-" * minuses + number + _FACTORS[factor]
-    return text, _singular(unit) if unit else "", bool(unit or factor or text_by_group["close"])
-
-
-def _singular(unit: str) -> str:
-    """Return a unit in the singular, so that "3 rooms" and "1 room" have the same."""
-    return unit[:-1] if len(unit) > 3 and unit.endswith("s") else unit.rstrip(".")
+    singular = unit[:-1] if len(unit) > 3 and unit.endswith("s") else unit.rstrip(".")  # 3 rooms and 1 room are alike
+    return text, singular, bool(unit or factor or text_by_group["close"])
 
 
 def number_text(number: Any) -> str:

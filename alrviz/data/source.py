@@ -79,6 +79,7 @@ ENDINGS = re.compile(
 )
 ARFF_START = re.compile(rb"\A(?:\xef\xbb\xbf)?(?:\s|%[^\n]*\n)*@(?:relation|attribute)\b", re.IGNORECASE)
 ZIPS = (b"PK\x03\x04", b"PK\x05\x06")  # the second begins an empty archive
+DOCUMENT_NAMES = ("readme", "license", "licence", "index")
 DOCUMENT_SUFFIXES = {".md", ".pdf", ".html", ".htm", ".doc", ".docx", ".rtf", ".png", ".jpg", ".names", ""}
 DAMAGES = (EOFError, OSError, ValueError, RuntimeError, NotImplementedError, zlib.error, lzma.LZMAError)
 
@@ -295,12 +296,9 @@ def _is_workbook(names: Sequence[str]) -> bool:
 def _tables_among(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the files of an archive that are not the system's, and those that are not documents."""
     files = [name for name in names if "__MACOSX" not in name and not PurePosixPath(name).name.startswith(".")]
-    return files, [name for name in files if not _is_document(name)] or files
-
-
-def _is_document(name: str) -> bool:
-    path = PurePosixPath(name)
-    return path.suffix.lower() in DOCUMENT_SUFFIXES or path.stem.lower() in ("readme", "license", "licence", "index")
+    paths = {name: PurePosixPath(name.lower()) for name in files}
+    documents = {n for n, path in paths.items() if path.suffix in DOCUMENT_SUFFIXES or path.stem in DOCUMENT_NAMES}
+    return files, [name for name in files if name not in documents] or files
 
 
 def first_lines(data: bytes, n_bytes: int) -> bytes:
@@ -317,20 +315,18 @@ def sniff_format(data: Buffer) -> str:
 
     Raises `TableError` for a format that is no table, such as PDF.
     """
-    if data.startswith(PARQUET_START):
-        return "parquet"
-    if data.startswith(WORKBOOK_STARTS):
-        return "workbook"
-    if data.startswith(b"ARROW1"):
-        return "arrow"
+    starts = {"parquet": (PARQUET_START,), "workbook": WORKBOOK_STARTS, "arrow": (b"ARROW1",)}
+    if known_format := next((name for name, start in starts.items() if data.startswith(start)), ""):
+        return known_format
     if any(start.match(data) for start in STAT_STARTS):
         return "stat"
+    head = data[:LOADED_BYTES]
     format_name = next((format_name for start, format_name in FOREIGN_STARTS.items() if data.startswith(start)), "")
-    if MARKUP_START.match(data[:LOADED_BYTES]):
+    if MARKUP_START.match(head):
         format_name = "an HTML page or XML"
-    if SQL_START.match(data[:LOADED_BYTES]) and SQL_INSERT.search(data[:LOADED_BYTES]):
+    if SQL_START.match(head) and SQL_INSERT.search(head):
         format_name = "an SQL dump; load it into its database and export the table as CSV"
-    if SERVER_LOG_START.match(data[:LOADED_BYTES]):
+    if SERVER_LOG_START.match(head):
         format_name = "the log of a web server; save its fields as CSV, with a row of names"
     if format_name:
         name, _, advice = format_name.partition("; ")
@@ -339,8 +335,4 @@ def sniff_format(data: Buffer) -> str:
             + (f": {advice}" if advice else ""),
             code=FOREIGN_FORMAT,
         )
-    if ARFF_START.match(data[:LOADED_BYTES]):
-        return "arff"
-    if JSON_START.match(data[:LOADED_BYTES]):
-        return "json"
-    return "delimited"
+    return "arff" if ARFF_START.match(head) else "json" if JSON_START.match(head) else "delimited"

@@ -27,19 +27,7 @@ if TYPE_CHECKING:
 
 # Answers that a column may have in full and by their first letter, which "a" and "A" of codes are not.
 FULL_ANSWERS = (
-    "yes",
-    "no",
-    "true",
-    "false",
-    "male",
-    "female",
-    "ja",
-    "nein",
-    "oui",
-    "non",
-    "si",
-    "männlich",
-    "weiblich",
+    *("yes", "no", "true", "false", "male", "female", "ja", "nein", "oui", "non", "si", "männlich", "weiblich"),
 )
 ANSWER_LETTERS = {answer[0] for answer in FULL_ANSWERS}
 SHORT_ANSWERS = {"no", "ja", "si", "da", "ne", "na"}
@@ -141,9 +129,7 @@ class TextColumn:
 
     def mask_rows(self, rows: np.ndarray) -> "TextColumn":
         """Return the column with all rows outside this mask (N,) made missing."""
-        return TextColumn.from_codes(
-            self.name, np.where(rows, self.codes, -1).astype(np.int32), self.levels, self.is_number
-        )
+        return self.take_rows(np.where(rows, np.arange(len(rows)), -1), self.name)
 
     def select_rows(self, rows: np.ndarray | slice) -> "TextColumn":
         """Return the column with these rows alone: numbers, a mask (N,) or a slice. `n_trimmed` starts anew."""
@@ -153,11 +139,7 @@ class TextColumn:
     @property
     def filled_cells(self) -> "TextColumn":
         """The column with each empty cell filled with the text above."""
-        rows = rows_above(self.is_empty)
-        is_number = None if self.is_number is None else self.is_number[rows] & (rows >= 0)
-        return TextColumn.from_codes(
-            self.name, np.where(rows < 0, -1, self.codes[rows]).astype(np.int32), self.levels, is_number
-        )
+        return self.take_rows(rows_above(self.is_empty), self.name)
 
     @property
     def as_text(self) -> "TextColumn":
@@ -184,10 +166,6 @@ class TextColumn:
     def count(self, texts: Sequence[str]) -> int:
         """Return the number of rows with one of these texts."""
         return int(np.isin(self.codes, pc.index_in(pa.array(texts, pa.string()), self.levels).drop_null()).sum())
-
-    def first_row(self, level: int) -> int:
-        """Return the number, from 1, of the first data row with this level."""
-        return int(np.argmax(self.codes == level)) + 1
 
     def categorical(self) -> "pd.Series":
         """Return the column as a categorical Series of strings, levels sorted."""

@@ -58,8 +58,7 @@ class Values:
     def filled_cells(self) -> "Values":
         """The column with the value above in each empty row."""
         is_empty = self.series.isna() | (self.series == "") if self.dtype_kind == "O" else self.series.isna()
-        rows = np.maximum(rows_above(is_empty.to_numpy()), 0)  # the first rows are empty where nothing is above
-        return replace(self, series=self.series.take(rows).set_axis(self.series.index))
+        return self.take_rows(rows_above(is_empty.to_numpy()), self.name)
 
     @property
     def as_text(self) -> TextColumn:
@@ -80,15 +79,12 @@ class Values:
         series = self.series.reindex(rows).reset_index(drop=True).rename(name)
         if self.dtype_kind == "O":
             series = series.cat.remove_unused_categories()
-        spec = self.spec and replace(self.spec, name=name, source=name)
+        spec = replace(self.spec, name=name, source=name) if self.spec and name != self.name else self.spec
         return replace(self, name=name, series=series, spec=spec, texts=self.texts and self.texts.take_rows(rows, name))
 
     def select_rows(self, keep: np.ndarray) -> "Values":
         """Return the rows of a mask (N,), without levels that no longer occur."""
-        series, texts = self.series[keep].reset_index(drop=True), self.texts
-        if self.dtype_kind == "O":
-            series = series.cat.remove_unused_categories()
-        return replace(self, series=series, texts=None if texts is None else replace(texts, codes=texts.codes[keep]))
+        return self.take_rows(np.flatnonzero(keep), self.name)
 
 
 def text_of(series: pd.Series) -> TextColumn:

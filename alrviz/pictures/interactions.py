@@ -289,7 +289,7 @@ def matrix(
     }  # fmt: skip
     return Picture(
         draw=partial(_draw_matrix, names=tuple(names)), x=(0.0, float(n)), y=(0.0, float(n)),
-        labels=("diagonal: columns alone; stronger colour: more important", ""), data={"cells": data},
+        labels=("diagonal: columns; colour: importance", ""), data={"cells": data},
         key=(tuple(names), dark),
     )  # fmt: skip
 

@@ -27,7 +27,7 @@ def test_it_takes_the_order_that_the_table_needs_and_says_why():
     pairs = AutoClassifier().fit(X, (X[0] == X[1]) ^ (rng.random(600) < 0.1))
     assert (pairs.order_, len(pairs.alpha_)) == (2, 2)
     assert pairs.chosen_.startswith("order=2 and alpha=(")
-    assert " at 1, " in pairs.chosen_
+    assert " of order 1, " in pairs.chosen_
     assert "3 folds" in pairs.chosen_
     assert list(pairs.alphas_) == ["order", "alpha_1", "log_loss", "folds", "alpha_2", "alpha_3"]
     rng = np.random.default_rng(1)
@@ -177,7 +177,7 @@ def test_small_losses_have_digits_that_differ():
     X = pd.DataFrame({"letter": ["p", "q"] * 200})
     chosen = AutoClassifier().fit(X.assign(again=X["letter"]), X["letter"]).chosen_
     assert "0.0000" not in chosen
-    assert re.search(r"\d\.?\d*e-0\d at 1", chosen)
+    assert re.search(r"\d\.?\d*e-0\d of order 1", chosen)
 
 
 def unlike_tables():

@@ -47,7 +47,7 @@ def test_every_recipe_is_priced_before_anything_runs(opened):
     page = opened("?page=bias&data=monks-1&of=anje~lr_o3~tan~rf~svm~elr")
     assert [one.name for one in page.tab.runner.costs.fits] == ["anje", "lr", "tan", "rf", "svm", "elr"]
     assert all(one.cost.bytes > 0 and one.cost.seconds > 0 for one in page.tab.runner.costs.fits)
-    assert page.tab.layout.cost_table.object.count("about") == 6
+    assert page.tab.layout.cost_table.object.count("<tr>") == 7
     assert "at least" in page.tab.layout.time.object
     assert "Press Run: 6 models, 10 fits each" in page.tab.study_view.sentence.object
     assert page.session.registry.entries(OWNER) == []

@@ -46,8 +46,8 @@ def test_the_order_is_that_beyond_which_rows_held_out_gain_nothing(family, highe
         losses.append(nll / encoded.n_rows)
     assert losses[:-1] == sorted(losses[:-1], reverse=True)
     assert losses[-1] > losses[-2]
-    listed = ", ".join(f"{loss:.4f} at {order}" for order, loss in enumerate(losses[:-1], 1))
-    why = f"at {highest}, {losses[-1]:.4f}, it is not lower by one standard error"
+    listed = ", ".join(f"{loss:.4f} of order {order}" for order, loss in enumerate(losses[:-1], 1))
+    why = f"that of order {highest}, {losses[-1]:.4f}, is not lower by one standard error"
     assert run.notes == run.choices
     assert run.notes == [f"order={highest - 1} was chosen by validation log loss of 3 folds: {listed}; {why}"]
     assert [line["order"] for line in run.trials] == [*range(1, highest + 1)]
@@ -256,7 +256,7 @@ def test_orders_with_too_much_work_or_memory_are_not_tried(monkeypatch):
     assert (
         settled(data, "alr", order="auto")
         .notes[0]
-        .endswith("at 1; order 2 takes too long to be tried (order=2 fits it anyway)")
+        .endswith("of order 1; order 2 takes too long to be tried (order=2 fits it anyway)")
     )
 
 

@@ -25,30 +25,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Demo:
-    """One set: a description, the kinds of its columns, and its generator.
+    """One set: the kinds of its columns, and its generator.
 
     `make(rows, rng)` generates any number of rows, by default `rows`; a complete set has `rows` None and `make()`.
     `truth(frame)`, if known, returns p(class | row), (N, C), with classes sorted.
     """
 
-    line: str
     kind: str | dict[str, str]
     make: Callable[..., pd.DataFrame]
     rows: int | None = None
     truth: Callable[[pd.DataFrame], np.ndarray] | None = None
 
 
-def _plane(line: str, classes: tuple[clouds.Cloud, ...], rows: int) -> Demo:
-    return Demo(line, "numeric", partial(clouds.draw, classes), rows, partial(clouds.truth, classes))
+def _plane(classes: tuple[clouds.Cloud, ...], rows: int) -> Demo:
+    return Demo("numeric", partial(clouds.draw, classes), rows, partial(clouds.truth, classes))
 
 
-def _from_sklearn(loader: str) -> Callable[[], pd.DataFrame]:
+def _from_sklearn(name: str) -> Callable[[], pd.DataFrame]:
     """Return a function that loads a set of scikit-learn, imported only when it is called."""
 
     def whole() -> pd.DataFrame:
         from sklearn import datasets
 
-        bunch = getattr(datasets, loader)(as_frame=True)
+        bunch = getattr(datasets, f"load_{name.replace('-', '_')}")(as_frame=True)
         names = [str(name) for name in bunch.target_names]
         classes = np.array(names, dtype=object)[bunch.target.to_numpy()]
         return bunch.data.assign(**{"class": classes})
@@ -59,117 +58,54 @@ def _from_sklearn(loader: str) -> Callable[[], pd.DataFrame]:
 _RANKS = {
     f"{part}_{card}": kind for card in range(1, 6) for part, kind in (("suit", "categorical"), ("rank", "ordinal"))
 }
-
+_MIXED = {"temperature": "numeric", "pressure": "numeric", "region": "categorical", "stage": "ordinal"}
+_MIXED |= {"smoker": "categorical"}
+_LINES = """
+led: LED: digits on a 7-segment display, each segment wrong in one case of ten; best possible error 26 %.
+led24: LED with 17 irrelevant columns: the same digits, more to be misled by.
+waveform: Waveform: mixtures of two of three triangular waves at 21 places, with noise; best possible error 14 %.
+skewed: Skewed: 8 columns with levels from frequent to rare (Zipf), 3 classes that depend on pairs of columns.
+parity: Parity: is the number of ones among 3 of 8 bits odd? 5 % noise; orders below 3 see nothing.
+xor: XOR: two of four bits differ, 10 % noise; order 1 sees nothing, order 2 all.
+twelve-bits: Twelve bits: some tell of the class each alone, some only together; a search from below misses these.
+tic-tac-toe: Tic-tac-toe: all 958 boards at which a game can end, 626 of them won by x; order 2 tells them all apart.
+balance-scale: Balance scale: two weights at two distances, 625 cases; left, right or balance.
+monks-1: Monks 1: all 432 robots; a1 = a2 or a5 = 1.
+monks-2: Monks 2: all 432 robots; exactly two of six columns are 1.
+monks-3: Monks 3: all 432 robots; a5 = 3 and a4 = 1, or a5 is not 4 and a2 not 3 (no noise).
+poker-hand: Poker hand: five cards dealt fairly, ten classes from nothing to royal flush, by exact rules.
+four-gaussians: Four Gaussians: two long clouds a class crossing the other's (DLR's toy); best possible error 7.7 %.
+three-classes: Three classes: one between the halves of another, the third above both; best possible error 7.1 %.
+two-moons: Two moons: two blurred half circles, each reaching into the other; best possible error 2.9 %.
+rings: Rings: a blurred circle inside a larger one; best possible error 8.0 %.
+age-curve: Age curve: ill when newborn or near 68, healthy between and after; best possible error 23 %.
+mixed-types: Mixed types: made data, illness by numbers, categories and a stage, some missing; best possible error 24 %.
+iris: Iris: three species by four lengths, 150 flowers (scikit-learn's).
+wine: Wine: three growers by 13 measurements, 178 wines (scikit-learn's).
+breast-cancer: Breast cancer: benign or malignant by 30 measurements, 569 cases (scikit-learn's).
+digits: Digits: 1,797 handwritten digits as 8 x 8 grey values (scikit-learn's).
+"""
 _DEMOS = {
-    "led": Demo(
-        "LED: digits on a 7-segment display, each segment wrong in one case of ten; best possible error 26 %.",
-        "categorical",
-        generators.led,
-        3000,
-    ),
-    "led24": Demo(
-        "LED with 17 irrelevant columns: the same digits, more to be misled by.", "categorical", generators.led24, 3000
-    ),
-    "waveform": Demo(
-        "Waveform: mixtures of two of three triangular waves at 21 places, with noise; best possible error 14 %.",
-        "numeric",
-        generators.waveform,
-        5000,
-    ),
-    "skewed": Demo(
-        "Skewed: 8 columns with levels from frequent to rare (Zipf), 3 classes that depend on pairs of columns.",
-        "categorical",
-        generators.skewed,
-        5000,
-    ),
-    "parity": Demo(
-        "Parity: is the number of ones among 3 of 8 bits odd? 5 % noise; orders below 3 see nothing.",
-        "categorical",
-        generators.parity,
-        2000,
-    ),
-    "xor": Demo(
-        "XOR: two of four bits differ, 10 % noise; order 1 sees nothing, order 2 all.",
-        "categorical",
-        generators.xor,
-        1000,
-    ),
-    "twelve-bits": Demo(
-        "Twelve bits: some tell of the class each alone, some only together; a search from below misses these.",
-        "categorical",
-        generators.twelve_bits,
-        4000,
-    ),
-    "tic-tac-toe": Demo(
-        "Tic-tac-toe: all 958 boards at which a game can end, 626 of them won by x; order 2 tells them all apart.",
-        "categorical",
-        games.tic_tac_toe,
-    ),
-    "balance-scale": Demo(
-        "Balance scale: two weights at two distances, 625 cases; left, right or balance.",
-        "ordinal",
-        games.balance_scale,
-    ),
-    "monks-1": Demo("Monks 1: all 432 robots; a1 = a2 or a5 = 1.", "categorical", partial(games.monks, 1)),
-    "monks-2": Demo(
-        "Monks 2: all 432 robots; exactly two of six columns are 1.", "categorical", partial(games.monks, 2)
-    ),
-    "monks-3": Demo(
-        "Monks 3: all 432 robots; a5 = 3 and a4 = 1, or a5 is not 4 and a2 not 3 (no noise).",
-        "categorical",
-        partial(games.monks, 3),
-    ),
-    "poker-hand": Demo(
-        "Poker hand: five cards dealt fairly, ten classes from nothing to royal flush, by exact rules.",
-        _RANKS,
-        games.poker_hand,
-        20_000,
-    ),
-    "four-gaussians": _plane(
-        "Four Gaussians: two long clouds of each class crossing the other's (DLR's toy); best possible error 7.7 %.",
-        clouds.FOUR_GAUSSIANS,
-        1200,
-    ),
-    "three-classes": _plane(
-        "Three classes: one between the halves of another, the third above both; best possible error 7.1 %.",
-        clouds.THREE_CLASSES,
-        900,
-    ),
-    "two-moons": _plane(
-        "Two moons: two blurred half circles, each reaching into the other; best possible error 2.9 %.",
-        clouds.TWO_MOONS,
-        600,
-    ),
-    "rings": _plane("Rings: a blurred circle inside a larger one; best possible error 8.0 %.", clouds.RINGS, 800),
-    "age-curve": Demo(
-        "Age curve: ill when newborn or near 68, healthy between and after; best possible error 23 %.",
-        "numeric",
-        patients.age_curve,
-        2000,
-        partial(patients.truth, patients.age_score),
-    ),
-    "mixed-types": Demo(
-        "Mixed types: made data, illness by numbers, categories and a stage, some missing; best possible error 24 %.",
-        {
-            "temperature": "numeric",
-            "pressure": "numeric",
-            "region": "categorical",
-            "stage": "ordinal",
-            "smoker": "categorical",
-        },
-        patients.mixed_types,
-        2000,
-        partial(patients.truth, patients.mixed_score),
-    ),
-} | {
-    name: Demo(f"{line} (scikit-learn's).", "numeric", _from_sklearn(f"load_{name.replace('-', '_')}"))
-    for name, line in {
-        "iris": "Iris: three species by four lengths, 150 flowers",
-        "wine": "Wine: three growers by 13 measurements, 178 wines",
-        "breast-cancer": "Breast cancer: benign or malignant by 30 measurements, 569 cases",
-        "digits": "Digits: 1,797 handwritten digits as 8 x 8 grey values",
-    }.items()
+    "led": Demo("categorical", generators.led, 3000),
+    "led24": Demo("categorical", generators.led24, 3000),
+    "waveform": Demo("numeric", generators.waveform, 5000),
+    "skewed": Demo("categorical", generators.skewed, 5000),
+    "parity": Demo("categorical", generators.parity, 2000),
+    "xor": Demo("categorical", generators.xor, 1000),
+    "twelve-bits": Demo("categorical", generators.twelve_bits, 4000),
+    "tic-tac-toe": Demo("categorical", games.tic_tac_toe),
+    "balance-scale": Demo("ordinal", games.balance_scale),
+    **{f"monks-{k}": Demo("categorical", partial(games.monks, k)) for k in (1, 2, 3)},
+    "poker-hand": Demo(_RANKS, games.poker_hand, 20_000),
+    "four-gaussians": _plane(clouds.FOUR_GAUSSIANS, 1200),
+    "three-classes": _plane(clouds.THREE_CLASSES, 900),
+    "two-moons": _plane(clouds.TWO_MOONS, 600),
+    "rings": _plane(clouds.RINGS, 800),
+    "age-curve": Demo("numeric", patients.age_curve, 2000, partial(patients.truth, patients.age_score)),
+    "mixed-types": Demo(_MIXED, patients.mixed_types, 2000, partial(patients.truth, patients.mixed_score)),
+    **{name: Demo("numeric", _from_sklearn(name)) for name in ("iris", "wine", "breast-cancer", "digits")},
 }
+_LINE_BY_NAME = dict(line.split(": ", 1) for line in _LINES.strip().splitlines())
 
 
 def demo_names() -> list[str]:
@@ -184,7 +120,8 @@ def demo_names() -> list[str]:
 
 def demo_line(name: str) -> str:
     """Return the description of a demo set."""
-    return _find(name).line
+    _find(name)
+    return _LINE_BY_NAME[name]
 
 
 def demo_truth(name: str) -> Callable[[pd.DataFrame], np.ndarray] | None:

@@ -309,25 +309,17 @@ def _text_layout(path: Path, options: ReadOptions, expected_names: Collection[st
     """Return the layout of a delimited text from its first lines."""
     request = ReadRequest(replace(options, skip_footer=0), expected_names=expected_names)
     raw = read_delimited(head_of(path), request)
-    problems = [
-        (
-            raw.options.encoding == MIXED and options.encoding is None,
-            "lines that are not UTF-8, which are not counted in batches; "
-            f"ReadOptions(encoding={MIXED!r}), or --encoding {MIXED}, reads their bytes as cp1252",
+    whole = "which are not looked for in batches; read the table whole with read_table"
+    problems = {
+        f"lines that are not UTF-8, which are not counted in batches; ReadOptions(encoding={MIXED!r}), or --encoding "
+        f"{MIXED}, reads their bytes as cp1252": raw.options.encoding == MIXED and options.encoding is None,
+        PARTED: raw.is_stacked,
+        f"columns of fixed width, lines of dashes or printed pages, {whole}": bool(
+            notes_about(raw.notes, {NoteCode.FIXED_WIDTH, NoteCode.PAGES})
         ),
-        (raw.is_stacked, PARTED),
-        (
-            bool(notes_about(raw.notes, {NoteCode.FIXED_WIDTH, NoteCode.PAGES})),
-            "columns of fixed width, lines of dashes or printed pages, which are not looked for in batches; read the "
-            "table whole with read_table",
-        ),
-        (
-            bool(raw.options.comment),
-            f"lines that begin with {raw.options.comment!r}, which are not looked for in batches; take them out, or "
-            "read the table whole with read_table",
-        ),
-    ]
-    if problem := next((text for has_problem, text in problems if has_problem), ""):
+        f"lines that begin with {raw.options.comment!r}, {whole}": bool(raw.options.comment),
+    }
+    if problem := next((text for text, has_problem in problems.items() if has_problem), ""):
         raise TableError(f"{path.name!r} has {problem}", code=NOT_IN_BATCHES)
     in_force = replace(raw.options, skip_footer=options.skip_footer)
     return _Layout([(column.name, pa.string()) for column in raw.columns], in_force, raw.head, raw.kinds)

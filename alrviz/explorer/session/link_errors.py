@@ -75,7 +75,7 @@ def _invalid_choice(key: str, text: str, choices: Iterable[str]) -> str:
         return f"its page has no {key} {_shorten(text)!r}"
     if close_choices := get_close_matches(text, valid_choices, n=3, cutoff=0.5):
         return f"there is no {key} {_shorten(text)!r} (nearest: {', '.join(close_choices)})"
-    ellipsis = ", ..." if len(valid_choices) > MAX_CHOICES else ""
+    ellipsis = " and others" if len(valid_choices) > MAX_CHOICES else ""
     return (
         f"there is no {key} {_shorten(text)!r}; it is one of {', '.join(sorted(valid_choices)[:MAX_CHOICES])}{ellipsis}"
     )

@@ -9,10 +9,13 @@
    3. Lines, fills and texts do not read CSS. BokehJS asks the browser for `--bk-line-color` and the like whenever it
       measures or paints, each time a computation of styles. The explorer sets none of these.
    4. A linked style sheet is fetched once. Panel links up to five in every component: 450 on one page. The text of a
-      sheet that has been fetched is put into the component instead. */
+      sheet that has been fetched is put into the component instead.
+   5. A picture is cleared to its edges. BokehJS clears its canvas half a pixel too far right and below, so that of a
+      wrapped axis title that changes a sliver stays at the left. */
 document.addEventListener("DOMContentLoaded", () => {
   const { LayoutDOMView } = Bokeh.require("models/layouts/layout_dom");
   const { VisualProperties } = Bokeh.require("core/visuals/visual");
+  const { CanvasLayer } = Bokeh.require("core/util/canvas");
   const { InlineStyleSheet, ImportedStyleSheet } = Bokeh.require("core/dom");
 
   const unwritten = new Map();  // style sheet -> its text, while a layout is under way
@@ -81,6 +84,10 @@ document.addEventListener("DOMContentLoaded", () => {
     if (Object.hasOwn(prototype, "invalidate_layout")) replaceLayout(prototype);
 
   VisualProperties.prototype._get_css_value = () => "";
+
+  CanvasLayer.prototype.clear = function () {
+    this.undo_transform((ctx) => ctx.clearRect(0, 0, this.target.width, this.target.height));
+  };
 
   const texts = new Map();  // address -> text of the style sheet there, "" while it is fetched or where that failed
   const fetchSheet = async (address) => {

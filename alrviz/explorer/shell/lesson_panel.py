@@ -24,10 +24,10 @@ from alrviz.explorer.shell.markdown import markdown_html
 from alrviz.explorer.shell.theme import PANE_CSS
 from alrviz.views.core.style import safe
 
-LOCKED = "Run is free when the lesson's question is answered."
+LOCKED = "Answer the lesson's question; then the buttons appear here."
 _RUN = "Now press Run, and watch."
 _NEXT_QUESTION = "One more question before Run: press Next."
-_OPENING = "The table is being opened; Run is free in a moment."
+_OPENING = "The table is being opened; Run can be pressed in a moment."
 _log = logging.getLogger(__name__)
 
 

@@ -209,9 +209,16 @@
     }
     return count;
   };
+  const turnWords = () => {  // words of pictures stand on the ground's own colour
+    const ground = value(document.documentElement, "--alrviz-paper");
+    for (const model of window.Bokeh?.documents[0]?._all_models.values() ?? [])
+      if (model.type === "Text" && ![null, undefined, ground].includes(model.background_fill_color?.value))
+        model.setv({ background_fill_color: { value: ground } }, { sync: false });
+  };
   let looks = 0, same = 0, before = 0;
   const drawn = () => {
     if (first(".MuiAppBar-root")) {
+      if (turns) turnWords();
       const count = turns ? turned() : 0;
       same = count && count === before ? same + 1 : 0;  // half a second without another control
       before = count;

@@ -69,8 +69,6 @@ def remarks_of(dataset: Dataset, lost_columns: Iterable[str]) -> tuple[str, ...]
 def costs_html(
     planned: PlannedStudy,
     first_heading: str = "model",
-    seconds_prefix: str = "about ",
-    cell_class: str = "",
     measurements: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> str:
     """Return the table of costs: a row per recipe, with the reason if it is left out.
@@ -78,13 +76,11 @@ def costs_html(
     Args:
         planned: the estimate.
         first_heading: heading of the column of names, as HTML.
-        seconds_prefix: before estimated seconds.
-        cell_class: CSS class of cells with numbers ("n" aligns right).
         measurements: mean parameters and seconds of the fits so far, by name; they replace the estimates.
     """
 
     def cell(tag: str, text: str) -> str:
-        return f"<{tag} class='{cell_class}'>{text}</{tag}>"
+        return f"<{tag} class='n'>{text}</{tag}>"
 
     rows = []
     for fit in planned.fits:
@@ -97,10 +93,10 @@ def costs_html(
             cost_texts = (count_text(round(parameters)), bytes_text(fit.cost.bytes), seconds_text(seconds))
         else:
             estimate = seconds_text(float(f"{fit.cost.seconds:.1g}"))  # accurate to one digit
-            prefix = seconds_prefix or ("about " if measurements else "")
+            prefix = "about " if measurements else ""
             cost_texts = (count_text(fit.cost.parameters), bytes_text(fit.cost.bytes), f"{prefix}{estimate}")
         rows.append([safe(fit.name, 60), *(cell("td", text) for text in cost_texts)])
-    headings = ("parameters", "memory", "one fit" if seconds_prefix or measurements else "one fit, about")
+    headings = ("parameters", "memory", "one fit" if measurements else "one fit, about")
     return html_table([first_heading, *(cell("th", heading) for heading in headings)], rows)
 
 

@@ -29,7 +29,7 @@ FOLDS = {"5": (1, 5), "2x5": (2, 5), "10": (1, 10), "5x2": (5, 2), "10x10": (10,
 FOLD_NAMES = {
     "5 folds": "5", "2 rounds of 5": "2x5", "10 folds": "10", "5 rounds of 2": "5x2", "10 rounds of 10": "10x10",
 }  # fmt: skip
-FAMILY_MENU_WIDTH = 216  # px
+FAMILY_MENU_WIDTH = 208  # px
 _UNLIMITED = 10**6
 SPECS: "dict[str, type[StudySpec]]" = {}  # of the pages imported so far, by the kind of study
 # The link properties of all studies, with the values that leave them out of the link.
@@ -133,7 +133,7 @@ def grids_menu(grids: Mapping[str, RecipeGrid]) -> Menu:
     def describe(spec: Any) -> str:
         return grids[spec.grid].description if spec.grid in grids else "The models that you have set"
 
-    return Menu("Models", 216, options, lambda spec: spec.grid, choose, description=describe)
+    return Menu("Models", 208, options, lambda spec: spec.grid, choose, description=describe)
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ class TabbedPage(Page):
             lambda event: session.param.update(tab="" if event.new == first_slug else event.new), "value"
         )
         self._first = pn.FlexBox(
-            self.choice, *controls, align_items="flex-start" if controls else "center", gap="4px 0",
+            self.choice, *controls, align_items="center", gap="4px 0",
             margin=(0, 0, 8, 0), sizing_mode="stretch_width", css_classes=["alrviz-part-controls"],
         )  # fmt: skip
         self._area = pn.Column(sizing_mode="stretch_width", margin=0)

@@ -105,7 +105,7 @@ def _cuts_words(slug: str) -> str:
 def split_menu(session: Session) -> pmui.Select:
     """Return the menu of splits; a choice splits the session's table."""
     menu = pmui.Select(
-        label="Split rows", options={}, width=144, size="small", margin=(0, 8, 0, 0), description=_SPLIT_HELP
+        label="Split rows", options={}, width=120, size="small", margin=(0, 8, 0, 0), description=_SPLIT_HELP
     )
 
     def on_choice(event: Event) -> None:

@@ -41,12 +41,13 @@ class _Step:
     """A `set`, `monotone` or `flatten`.
 
     Attributes:
-        action: what was done, for the log.
+        action: what was done, for the log. columns: of which tuple.
         scores: (S, C) of the cells before it.
         changes: positions (m,) of cells, the number of the class, and old and new values (m,).
     """
 
     action: str
+    columns: str
     scores: Floats
     changes: list[tuple[NDArray[np.intp], int, Floats, Floats]] = field(default_factory=list)
 
@@ -115,8 +116,7 @@ class Edits:
         self.scores, self._steps = effects.pure.f, list[_Step]()
 
     def __repr__(self) -> str:
-        n_values = sum(len(positions) for step in self._steps for positions, *_ in step.changes)
-        return f"<Edits: {len(self._steps)} steps, {n_values:,} changed values>"
+        return f"<Edits: {'; '.join(self.steps) or 'none'}>"
 
     # -- changes -------------------------------------------------------------------------------------------------------
 
@@ -143,7 +143,7 @@ class Edits:
                 f"the model has no value for {dict(cell)!r}: no training row is in this cell, or the model's table has "
                 f"no tuple {name!r} of its own; expected a cell of `values({name!r})`"
             )
-        self._begin("set")
+        self._begin("set", t)
         self._change(np.array([position]), k, np.array([value], float))
 
     def monotone(self, column: str, direction: str = "increasing", label: Any = None, *, each_row: bool = True) -> None:
@@ -172,19 +172,19 @@ class Edits:
         """
         if direction not in DIRECTIONS:
             raise RecipeError(f"direction={direction!r}; expected one of {DIRECTIONS}{nearest(direction, DIRECTIONS)}")
-        t, k, pure = self._effects.number_of([column]), self._class(label), self._effects.pure
+        t, k = self._effects.number_of([column]), self._class(label)
         (j,) = self._members[t]
         encoded_column = self._encoder.columns_[j]
         if not self.has_order(column):
             raise RecipeError(f"the levels of {column!r} have no order; expected a column of numbers or ordered levels")
         n_levels = encoded_column.n_levels - (encoded_column.missing_code is not None)
-        has_own_effect = bool(self._is_editable[pure.cells_of(t)].any())
+        has_own_effect = len(self._positions_of(t)) > 0
         if not (has_own_effect or each_row):
             raise RecipeError(
                 f"the model has no effect of {column!r} alone; expected each_row=True, or a model with single columns "
                 "(hlr, halr, AutoClassifier, or order 1)"
             )
-        self._begin(f"monotone: {direction}")
+        self._begin(f"monotone: {direction}", t)
         sign = 1.0 if direction == "increasing" else -1.0
         if has_own_effect:
             self._regress(t, j, n_levels, k, sign, {})
@@ -202,12 +202,11 @@ class Edits:
         Raises:
             RecipeError: if the model's table does not have the tuple.
         """
-        t, pure = self._effects.number_of(columns), self._effects.pure
-        positions = np.arange(len(pure.f))[pure.cells_of(t)]
-        positions = positions[self._is_editable[positions]]
+        t = self._effects.number_of(columns)
+        positions = self._positions_of(t)
         if not len(positions):
             raise RecipeError(f"the model's table has no tuple {self._effects.names[t]!r} of its own to flatten")
-        self._begin("flatten")
+        self._begin("flatten", t)
         n_classes, scores = self.scores.shape[1], self.scores[positions]
         for k in range(1, n_classes):  # the first class then agrees with the others
             values = _against_others(self.scores[positions])[:, k]
@@ -232,33 +231,16 @@ class Edits:
         classes, parts = self._encoder.classes_.tolist(), self._earlier.copy()
         for number, step in enumerate(self._steps, self._first_step):
             for positions, k, old, new in step.changes:
-                line = {"step": number, "action": step.action, "columns": self._names(positions)}
-                line |= {
-                    "levels": list(map(JOIN.join, self._levels(positions))),
-                    "class": classes[k],
-                    "old": old,
-                    "new": new,
-                }
-                parts.append(pd.DataFrame(line))
+                names = [self._effects.names[t] for t in self._effects.pure.space.tuple_of(self._cells[positions])]
+                levels = map(JOIN.join, self._levels(positions))
+                line = {"step": number, "action": step.action, "columns": names, "levels": list(levels)}
+                parts.append(pd.DataFrame({**line, "class": classes[k], "old": old, "new": new}))
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(EDIT_COLUMNS))
 
     @property
-    def n_steps(self) -> int:
-        """Number of steps that can be taken back."""
-        return len(self._steps)
-
-    @property
-    def latest(self) -> str:
-        """The latest step in words, "" without one: "set age: 0.12 to 0.50", "monotone: increasing age"."""
-        if not self._steps:
-            return ""
-        changes = self._steps[-1].changes
-        names = list(dict.fromkeys(name for positions, *_ in changes for name in self._names(positions[:1])))
-        action = f"{self._steps[-1].action}, {names[0]}" if names else f"{self._steps[-1].action}, nothing to change"
-        if self._steps[-1].action != "set":
-            return action + (f" and {len(names) - 1} of its pairs and triples" if len(names) > 1 else "")
-        positions, _, old, new = changes[0]
-        return f"{action} = {JOIN.join(self._levels(positions)[0])}: {old[0]:.3f} to {new[0]:.3f}"
+    def steps(self) -> list[str]:
+        """The steps that can be taken back, in words, the latest last."""
+        return [f"{step.action}, {step.columns}" for step in self._steps]
 
     @property
     def price(self) -> pd.DataFrame:
@@ -285,8 +267,7 @@ class Edits:
         rows), and a column for each class. Cells that cannot be changed are left out.
         """
         pure, t = self._effects.pure, self._effects.number_of(columns)
-        positions = np.arange(len(pure.f))[pure.cells_of(t)]
-        positions = positions[self._is_editable[positions]]
+        positions = self._positions_of(t)
         values = dict(zip(self._encoder.classes_.tolist(), _against_others(self.scores[positions]).T, strict=True))
         names = [self._effects.columns[j] for j in self._members[t]]
         levels = pd.MultiIndex.from_tuples(self._levels(positions), names=names)
@@ -297,16 +278,9 @@ class Edits:
     def model(self) -> CellClassifier:
         """The edited classifier, fitted like the original; `edits_` is the log, which model files keep."""
         if self._model is None:
-            raise RecipeError("these edits have no classifier; expected apply(classifier)")
-        return self.apply(self._model)
-
-    def apply(self, model: CellClassifier) -> CellClassifier:
-        """Return an edited copy of a classifier that has the same table."""
-        table = model.model_
-        if not np.array_equal(table.seen_cells, self._table.seen_cells) or not np.allclose(table.phi, self._table.phi):
-            raise RecipeError("the classifier has another table than the edited one")
-        edited: CellClassifier = copy(model)
-        edited.model_ = replace(table, phi=table.phi + self._phi_changes)
+            raise RecipeError("these effects are not those of a classifier; expected `edit(model, X, y)`")
+        edited = copy(self._model)
+        edited.model_ = replace(self._table, phi=self._table.phi + self._phi_changes)
         edited.phi_, edited.edits_ = edited.model_.phi, self.log
         return edited
 
@@ -329,8 +303,8 @@ class Edits:
             return 1
         return class_number(label, classes)
 
-    def _begin(self, action: str) -> None:
-        self._steps.append(_Step(action, self.scores))
+    def _begin(self, action: str, t: int) -> None:
+        self._steps.append(_Step(action, self._effects.names[t], self.scores))
         self.scores = self.scores.copy()
 
     def _change(self, positions: NDArray[np.intp], k: int, new: Floats) -> None:
@@ -339,27 +313,25 @@ class Edits:
         self.scores[positions, k] += new - old
         self._steps[-1].changes.append((positions, k, old, new))
 
-    def _tuples_at(self, positions: NDArray[np.intp]) -> NDArray[np.int64]:
-        return self._effects.pure.space.tuple_of(self._cells[positions])
-
-    def _names(self, positions: NDArray[np.intp]) -> list[str]:
-        return [self._effects.names[t] for t in self._tuples_at(positions)]
-
     def _levels(self, positions: NDArray[np.intp]) -> list[tuple[str, ...]]:
         """Return the names of the levels of the cells at some positions of the pure effects."""
-        codes_by_cell = self._effects.pure.space.codes_of(self._cells[positions]).tolist()
+        space, cells = self._effects.pure.space, self._cells[positions]
         labels = [tuple(map(str, column.labels)) for column in self._encoder.columns_]
         return [
             tuple(labels[j][code] for j, code in zip(self._members[t], codes, strict=False))
-            for t, codes in zip(self._tuples_at(positions), codes_by_cell, strict=True)
+            for t, codes in zip(space.tuple_of(cells), space.codes_of(cells).tolist(), strict=True)
         ]
+
+    def _positions_of(self, t: int) -> NDArray[np.intp]:
+        """Return the positions of the cells of tuple t that can be changed, in the pure effects."""
+        cells = self._effects.pure.cells_of(t)
+        return cells.start + np.flatnonzero(self._is_editable[cells])
 
     def _positions(self, t: int, codes: NDArray[np.int64]) -> NDArray[np.intp]:
         """Return the places (m,) of tuple t's cells at levels `codes` (m, i) in the pure effects; -1 without one."""
-        seen_cells = self._cells
         cells = self._effects.pure.space.cells_at(np.full(len(codes), t), codes)
-        places = np.minimum(np.searchsorted(seen_cells, cells), len(seen_cells) - 1)
-        return np.where(seen_cells[places] == cells, places, -1)
+        places = np.minimum(np.searchsorted(self._cells, cells), len(self._cells) - 1)
+        return np.where(self._cells[places] == cells, places, -1)
 
     def _shares(self, j: int) -> dict[int, dict[int, float]]:
         """Return, for each larger tuple of the model with column j, its share of the effects of its subtuples with j.
@@ -370,8 +342,9 @@ class Edits:
         """
         pure = self._effects.pure
         tuples = [t for t, members in enumerate(self._members) if j in members]
-        is_in_table = {t: bool(self._is_editable[pure.cells_of(t)].any()) for t in tuples}
-        shares: dict[int, dict[int, float]] = {t: {} for t in tuples if is_in_table[t] and pure.sizes[t] > 1}
+        shares: dict[int, dict[int, float]] = {
+            t: {} for t in tuples if pure.sizes[t] > 1 and len(self._positions_of(t))
+        }
         sizes = {t: float(np.sqrt(pure.rows[(c := pure.cells_of(t))] @ pure.f[c] ** 2).sum()) for t in shares}
         for part in tuples:
             if part in shares:
@@ -388,22 +361,20 @@ class Edits:
 
         sign: 1 for increasing, -1 for decreasing; shares: of the effects of subtuples, added before.
         """
-        pure = self._effects.pure
-        members, cells = self._members[t], pure.cells_of(t)
-        codes = pure.space.codes_of(self._cells[cells])[:, : len(members)]
-        along = codes[:, members.index(j)]
-        positions = np.flatnonzero(self._is_editable[cells] & (along < n_levels))
-        others = np.delete(codes[positions], members.index(j), axis=1)
-        if not len(positions):
+        pure, members, positions = self._effects.pure, self._members[t], self._positions_of(t)
+        codes = pure.space.codes_of(self._cells[positions])[:, : len(members)]
+        along, others = codes[:, members.index(j)], np.delete(codes, members.index(j), axis=1)
+        order = np.lexsort((along, *others.T))
+        order = order[along[order] < n_levels]
+        if not len(order):
             return
-        order = np.lexsort((along[positions], *others.T))
-        positions, others = positions[order], others[order]
-        scores = self.scores[cells][positions].copy()
+        positions, codes, others = positions[order], codes[order], others[order]
+        scores = self.scores[positions]
         for part, share in shares.items():
-            part_codes = codes[positions][:, [members.index(i) for i in self._members[part]]]
+            part_codes = codes[:, [members.index(i) for i in self._members[part]]]
             part_positions = self._positions(part, part_codes)
             scores += share * np.where(part_positions[:, None] >= 0, self.scores[part_positions], 0.0)
-        weights = np.maximum(pure.rows[cells][positions], _MIN_WEIGHT)
+        weights = np.maximum(pure.rows[positions], _MIN_WEIGHT)
         slice_starts = np.flatnonzero(np.append(True, (np.diff(others, axis=0) != 0).any(axis=1)))
         slices = np.split(np.arange(len(positions)), slice_starts[1:])
         n_classes = scores.shape[1]
@@ -415,7 +386,7 @@ class Edits:
             changes = sign * (np.concatenate(regressed) - log_odds)
             is_changed = np.abs(changes) > _MIN_CHANGE
             changed_class, changes = (k, changes) if n_classes == 2 else (o, -changes)
-            changed = positions[is_changed] + cells.start
+            changed = positions[is_changed]
             old = _against_others(self.scores[changed])[:, changed_class]
             self._change(changed, changed_class, old + changes[is_changed])
 

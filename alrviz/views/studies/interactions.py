@@ -18,7 +18,6 @@ from param.parameterized import Event
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures import interactions as pictures
-from alrviz.pictures.still import still_svg
 from alrviz.pictures.tuple_effect import QUANTITIES, tuple_effect
 from alrviz.studies.core.export import caption, study_provenance, to_csv
 from alrviz.studies.effects.interactions import Interactions
@@ -44,6 +43,7 @@ _PRESS_RUN = Verdict(
     "Press Run: which columns and pairs matter, and how certain is that?",
     "The model is fitted, split into effects, and refitted to resampled rows for the whiskers.",
 )
+_FITTING = Verdict("The model is being fitted.", _PRESS_RUN.detail)
 _ROW_PARAMS = ("of", "against", "row", "column", "changes")
 TABLE_ROWS = 40
 MAX_MENU_ITEMS = 400
@@ -198,7 +198,7 @@ class InteractionsView(StudyView, RowSettings):
             if len(fit_rows) and "sentence" in fit_rows:
                 self.tell_verdict(Verdict("The model could not be fitted.", str(fit_rows["sentence"].iloc[0])))
             else:
-                self.tell_verdict(_PRESS_RUN)
+                self.tell_verdict(_PRESS_RUN if study.phase == "waiting" else _FITTING)
             return
         n_refits, n_refits_in_all = study.progress.n_done - 1, study.progress.total - 1
         bands_text = "no whiskers yet" if n_refits_in_all else "no whiskers: nothing was refitted"
@@ -362,6 +362,8 @@ class InteractionsView(StudyView, RowSettings):
 
     def page(self) -> bytes:
         """Return everything shown as a self-contained HTML page with SVG pictures."""
+        from alrviz.pictures.still import still_svg  # imports matplotlib, for which no page need wait
+
         title, source = self.origin("what carries it, and why a row is predicted so")
         pictures_html = "".join(
             f"<figure>{still_svg(figure.picture.plot().figure, name, height=380)}"

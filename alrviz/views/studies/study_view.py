@@ -52,11 +52,11 @@ class StudyBar:
         self.retry.visible = False
         self.retry.on_click(lambda _: view.press_retry())
         self.progress = pn.pane.HTML(
-            "", stylesheets=[CSS + _BAR], sizing_mode="stretch_width", align="center", margin=0,
+            "", stylesheets=[CSS + _BAR], sizing_mode="stretch_width", align="center", margin=0, min_width=240,
             css_classes=["alrviz-wide"],
         )  # fmt: skip
         self.panel = pn.Row(self.run, self.stop, self.retry, self.progress, sizing_mode="stretch_width", margin=0)
-        self.panel.css_classes = ["alrviz-run"]
+        self.panel.css_classes = ["alrviz-run", "alrviz-fits"]
 
     def show(self) -> None:
         """Update the row; only differences are sent to the browser."""

@@ -109,17 +109,18 @@ class GridSpec(StudySpec):
     menus: ClassVar[Mapping[str, Menu]] = {
         "grid": grids_menu(GRIDS),
         "alpha": Menu(
-            "alpha", 148, _alphas, lambda spec: _SEPARATE_ALPHAS if spec.alpha is None else spec.alpha,
+            "alpha", 144, _alphas, lambda spec: _SEPARATE_ALPHAS if spec.alpha is None else spec.alpha,
             lambda spec, alpha: replace(
                 spec, recipes=with_alpha(spec.recipes, None if alpha == _SEPARATE_ALPHAS else alpha)
             ),
             lambda spec: spec.shares_alpha, explain("alpha"),
         ),
-        "folds": Menu("Cross-validation", 152, FOLD_NAMES, description=_FOLDS_HELP),
+        "folds": Menu("Cross-validation", 144, FOLD_NAMES, description=_FOLDS_HELP),
         "sizes": Menu(
             "Training rows used", 156,
             lambda spec: {_sizes_text(slug): slug for slug in dict.fromkeys((*SIZES, spec.sizes))},
             description="Training sizes, in % of the rows of the training folds",
+            folded=True,
         ),
     }  # fmt: skip
     print_code = """study.run()

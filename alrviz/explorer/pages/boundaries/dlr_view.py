@@ -51,7 +51,7 @@ class Pictures:
     ):
         common_params: dict[str, Any] = {"wake": wake, "height": MAP_HEIGHT, "width": 350, "controls": False}
         self.map = DecisionMapView(title="DLR", numbers="Numbers of the map of DLR", **map_events, **common_params)
-        self.peer_map = DecisionMapView(title="beside", numbers="Numbers of the map beside", **common_params)
+        self.peer_map = DecisionMapView(title="other classifier", numbers="Numbers of the second map", **common_params)
         self.ratios = DensityRatioView(
             on_bandwidth=drag,
             per_row=1,

@@ -106,12 +106,13 @@ class DataPage(Page):
         demos = button("Demo sets", self._gallery.open, icon="apps", **button_params)
         options = button("How it was read", drawer, icon="tune", **button_params)
         self._race = pn.Row(self._race_button(), margin=0)
-        self._name.css_classes = ["alrviz-line"]
+        self._name.param.update(css_classes=["alrviz-line"], min_width=160)  # beside a class's panel the buttons wrap
         self._split = split_menu(self.session)
         self._split.param.update(margin=(0, 8, 0, 0), align="center")
         controls_row = pn.Row(
-            self._name, self._split, demos, options, self._race, sizing_mode="stretch_width", margin=0
-        )
+            self._name, self._split, demos, options, self._race, sizing_mode="stretch_width", margin=0,
+            styles={"flex-wrap": "wrap", "row-gap": "6px"},
+        )  # fmt: skip
         return card(controls_row, self._head, self._notes)
 
     @property

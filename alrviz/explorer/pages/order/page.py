@@ -142,7 +142,7 @@ class OrderPage(StudyPage):
 
     def cost_html(self, costs: PlannedStudy) -> str:
         """Return the table of costs by order, measured if fits have finished."""
-        return costs_html(costs, term_html("order"), "", "n", self._measurements())
+        return costs_html(costs, term_html("order"), self._measurements())
 
     def _measurements(self) -> dict[str, tuple[float, float]]:
         """Return mean parameters and seconds of the finished fits, by the name of the estimate."""

@@ -1,7 +1,7 @@
 """The page "Selection": the search for informative tuples, and the loss against the share of tuples kept."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -52,7 +52,7 @@ _PRESS_RUN = (
 
 
 def _orders(spec: "SelectionSpec") -> dict[str, int]:
-    return {f"n = {n}": n for n in sorted({*ORDERS, spec.recipe.params["order"]})}
+    return {f"n ≤ {n}": n for n in sorted({*ORDERS, spec.recipe.params["order"]})}
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class SelectionSpec(StudySpec):
     default_recipes = (Recipe("hsalr", order=2, alpha=1.0),)
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": family_menu(SELECTIVE_FAMILIES, *Recipe("salr").params),
-        "order": recipe_menu("order", 96, _orders, "Up to order"),
-        "selection": recipe_menu("selection", 192, label="Score"),
-        "grow": recipe_menu("grow", 192),
+        "order": recipe_menu("order", 88, _orders),
+        "selection": recipe_menu("selection", 184, label="Score"),
+        "grow": replace(recipe_menu("grow", 192), folded=True),
         "folds": Menu("Cross-validation", 144, FOLD_NAMES),
     }
     print_code = """for row in study.rows():
@@ -236,7 +236,7 @@ class SelectionPage(StudyPage):
 
     def cost_html(self, costs: PlannedStudy) -> str:
         """Return the table of costs by order."""
-        return costs_html(costs, f"{term_html('order')}, all kept", "", "n")
+        return costs_html(costs, f"{term_html('order')}, all kept")
 
     def recommendation(self) -> Recommendation | None:
         """Return the verdict's order and share, or those of the slider without a verdict."""
