@@ -150,6 +150,13 @@ def check_max_memory(max_memory: Any) -> None:
         raise RecipeError(f"max_memory={max_memory!r} does not fit; expected a number of bytes above 0, or None")
 
 
+def check_time_limit(time_limit: Any) -> None:
+    """Raise `RecipeError` unless `time_limit` is None or a number of seconds."""
+    is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (is_number and time_limit > 0):
+        raise RecipeError(f"time_limit={time_limit!r} does not fit; expected a number of seconds above 0, or None")
+
+
 def threads(n_jobs: int | None) -> int | None:
     """Return `n_jobs`; None becomes 1 inside a joblib worker, where the workers share the processors already."""
     return 1 if n_jobs is None and get_active_backend()[0].nesting_level else n_jobs
