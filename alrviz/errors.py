@@ -13,7 +13,7 @@ class Sentence(str):
     page: str
 
     def __new__(cls, text: str, page: str = "") -> "Sentence":
-        """Make both texts the same without `page`; pickle sets it afterwards."""
+        """Return the sentence `text`; without `page` both its texts are the same. Pickle sets `page` afterwards."""
         self = super().__new__(cls, text)
         self.page = page or text
         return self

@@ -91,7 +91,7 @@ class Job(Generic[T]):
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Stop at the next opportunity, without waiting; no result or error is handed over after this returns."""
+        """Ask the work to stop, without waiting for it; `poll` hands over no result or error from then on."""
         with self._changed:
             self.token.stop()
             self._news, self.error = [], None

@@ -50,8 +50,8 @@ class AnnotatedNumbers:
     @classmethod
     def from_text(cls, column: TextColumn) -> "AnnotatedNumbers":
         """Return the numbers in a column of text."""
-        digits = ascii_numbers(column.levels)
-        bare, _ = without_annotations(digits)
+        ascii_levels = ascii_numbers(column.levels)
+        bare, _ = without_annotations(ascii_levels)
         quantities = bare_numbers(bare)
         units = Counter(filter(None, quantities.units)).most_common(1)
         is_plain = pc.match_substring_regex(bare, NUMBERLIKE).to_pylist()
@@ -60,8 +60,8 @@ class AnnotatedNumbers:
             for plain, number, unit in zip(is_plain, quantities.numbers, quantities.units, strict=True)
         ]
         mask = pa.array(is_number, pa.bool_())
-        _, annotations = without_annotations(digits.filter(mask))
-        annotated = column.levels.filter(pc.and_(mask, pc.not_equal(digits, bare))).to_pylist()
+        _, annotations = without_annotations(ascii_levels.filter(mask))
+        annotated = column.levels.filter(pc.and_(mask, pc.not_equal(ascii_levels, bare))).to_pylist()
         stray = tuple(column.levels.filter(pc.invert(mask)).to_pylist())
         numbers = TextColumn.from_codes(column.name, column.codes, bare, column.is_number)
         numbers = numbers.without_texts(bare.filter(pc.invert(mask)).to_pylist())

@@ -118,7 +118,9 @@ def answer_codes(levels: Sequence[str]) -> dict[str, tuple[int, str]] | None:
 
 
 def _answer_code(level: str) -> tuple[int, str] | None:
-    """Return number and label of a numbered answer, "" for a number alone; None for any other text."""
+    """Return (number, label) of a numbered answer such as "1 = Yes", the label "" for a number alone; None for any
+    other text.
+    """
     if match := CODED_ANSWER.match(level):
         return int(match["code"] or match["number"]), (match["label"] or match["text"]).strip()
     return (int(level), "") if re.fullmatch(r"-?\d{1,4}", level) else None

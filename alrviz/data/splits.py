@@ -283,7 +283,8 @@ class SplitSpec:
     """The definition of one split of a study, from which every process draws the same rows.
 
     Attributes:
-        repeat, fold, folds: fold `fold` of `folds` in shuffle `repeat`; folds = 0 is a holdout, 1 has no test rows.
+        repeat: number of the shuffle, from 0; `seed` alone decides the rows.
+        fold, folds: fold `fold` of `folds`; folds = 0 is a holdout, 1 has no test rows.
         seed: of the shuffle, or of the holdout.
         holdout: share of the test rows if folds = 0.
         share: of the training rows that are used, drawn at random.

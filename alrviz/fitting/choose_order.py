@@ -78,7 +78,9 @@ N_ORDERS_AHEAD = 2  # how many further orders are tested
 LACKING_P = 1e-4  # an order is tried if its smallest p, times its number of tuples (Bonferroni), is below this
 MAX_TESTED_ROWS, MAX_TESTED_TUPLES, MAX_TESTED_CELLS = 10_000, 3_000, 3_000_000
 MAX_SMOOTH_CELLS = 256  # of a tuple of smooth columns, whose levels are merged to so few
-SHARES = GridSearch((1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05), patience=2, one_standard_error=True)
+KEEP_SHARES = GridSearch(
+    (1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05), patience=2, one_standard_error=True
+)  # for keep="auto"
 # Returns the fit of a recipe to the training rows without the validation rows, which are its held-out rows.
 Build = Callable[[Recipe], FitProblem]
 
@@ -522,7 +524,7 @@ def choose_n_tuples(recipe: Recipe, build: Build, stop: StopToken) -> tuple[Reci
     fold = ShareFold(recipe, build)
     candidates, time_text = list[Candidate](), ""
     try:
-        best_candidate = choose_alpha([fold], SHARES, stop, candidates.append)
+        best_candidate = choose_alpha([fold], KEEP_SHARES, stop, candidates.append)
     except TimeOver:
         if not candidates:
             return recipe.replace(keep=1.0), "keep=1: the time was over before a share was tried"

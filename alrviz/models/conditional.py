@@ -43,8 +43,10 @@ class ConditionalTables:
         """
         network, space = counts.model(), counts.space
         card = space.levels[counts.structure.children]
-        t = space.tuple_of(counts.seen_cells)
-        first_cells = np.unique(counts.seen_cells - (counts.seen_cells - space.first[t]) % card[t])
+        tuple_of_cell = space.tuple_of(counts.seen_cells)
+        first_cells = np.unique(
+            counts.seen_cells - (counts.seen_cells - space.first[tuple_of_cell]) % card[tuple_of_cell]
+        )
         child = counts.structure.children[space.tuple_of(first_cells)]
         n_levels_of_group = space.levels[child]
         groups = np.cumsum(n_levels_of_group) - n_levels_of_group
@@ -70,10 +72,12 @@ class ConditionalTables:
         """
         levels = counts.space.levels
         log_p = network.level_log_p[(np.cumsum(levels) - levels)[child] + level]
-        t = counts.space.tuple_of(cells)
-        parent_cells = counts.parents.first[t] + (cells - counts.space.first[t]) // levels[child]
+        tuple_of_cell = counts.space.tuple_of(cells)
+        parent_cells = (
+            counts.parents.first[tuple_of_cell] + (cells - counts.space.first[tuple_of_cell]) // levels[child]
+        )
         positions = np.searchsorted(network.parent_cells, parent_cells).clip(max=max(0, len(network.parent_cells) - 1))
-        has_parents = np.array([len(columns) > 1 for columns in counts.space.given_tuples], bool)[t]
+        has_parents = np.array([len(columns) > 1 for columns in counts.space.given_tuples], bool)[tuple_of_cell]
         if len(network.parent_cells):
             is_known = has_parents & (network.parent_cells[positions] == parent_cells)
             unseen_log_p = np.where(is_known[:, None], network.unseen_log_p[positions], np.nan)

@@ -108,7 +108,9 @@ class Sources:
         return grid
 
     def bundles(self, h: float) -> Bundles:
-        """Return the kernels' tuple `bundles` for the bandwidth h; the last one is cached."""
+        """Return the bundles of sources for the bandwidth h: near values of a class that vote as one, in the form that
+        kernels/density.py takes; those of the last h are cached.
+        """
         cached = self._bundles
         if cached is None or cached[0] != h:
             values, weights, class_starts, _ = self.arrays

@@ -67,7 +67,9 @@ def _without_columns(value: Any) -> Any:
 
 
 def _alike(old_content: dict[str, Any], new_content: dict[str, Any]) -> bool:
-    """Return whether the columns of old and new content mean the same: as many lines, the same axes and measures."""
+    """Return whether axes, lines and measures have the same names in the same order in both contents, so that players
+    may keep the numbers that they have; False without an old content.
+    """
     return bool(old_content) and all(
         [entry.get("label", entry.get("name")) for entry in old_content[key]]
         == [entry.get("label", entry.get("name")) for entry in new_content[key]]

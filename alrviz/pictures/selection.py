@@ -49,7 +49,7 @@ def _order(level: Level) -> NDArray[np.intp]:
 
 
 def _shown(search: Search) -> list[tuple[Level, bool]]:
-    """The levels to be drawn, and whether each is complete."""
+    """Return the levels to be drawn, one for each size of tuple, each with whether all its tuples have been scored."""
     return [(level, True) for level in search.levels] + (
         [(search.current_level, False)] if search.current_level is not None else []
     )

@@ -58,8 +58,8 @@ def _readable_answers(lesson: Lesson, stored: Mapping[str, Any]) -> dict[str, An
 
 
 def keep_progress(owner: str, lesson: Lesson, progress: Progress) -> None:
-    """Save the progress of the visitor with the id `owner`; if the file cannot be written, it lasts as long as the page
-    is open.
+    """Save the progress of the visitor with the id `owner`; if the file cannot be written, it is lost when the
+    page is closed.
     """
     with _lock:
         try:

@@ -64,7 +64,7 @@ class ClassAutosave:
 
     def _run_autosave(self, stop: StopToken) -> None:
         """Save the class's changes until it ends; then mark what was saved as done, or delete it."""
-        room, waited_seconds = self._classroom, 0.0
+        room, seconds_since_write = self._classroom, 0.0
         try:
             store = self._open()
             is_last_tick = False
@@ -75,10 +75,10 @@ class ClassAutosave:
                     self._lock.acquire(timeout=2 * TICK_SECONDS)  # an earlier autosave of the class may be ending
                     spec_json = json.dumps({"code": room.code})
                     store.begin(room.owner, KIND, spec_json, "", name=room.code, version=__version__, id=room.secret)
-                waited_seconds = 0.0 if self._save(store) else waited_seconds + TICK_SECONDS
-                if waited_seconds >= HEARTBEAT_SECONDS:
+                seconds_since_write = 0.0 if self._save(store) else seconds_since_write + TICK_SECONDS
+                if seconds_since_write >= HEARTBEAT_SECONDS:
                     store.beat(room.secret)
-                    waited_seconds = 0.0
+                    seconds_since_write = 0.0
             if self._delete:
                 store.delete(None, room.secret)
             else:

@@ -35,7 +35,7 @@ class FileLink:
         return f"{self.name} ({self.rows:,} rows x {self.columns:,} columns, hash {self.hash})"
 
     def fits(self, data_hash: str) -> bool:
-        """Return whether this is the link of a table with the given hash."""
+        """Return whether this is the link of the file with this full hash, of which it holds the first digits."""
         return data_hash.startswith(self.hash)
 
 

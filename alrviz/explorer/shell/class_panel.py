@@ -341,7 +341,7 @@ def joined_html(origins: Sequence[tuple[str, int]]) -> str:
 
 
 def class_csv(room: Classroom) -> str:
-    """Return the answers of a class as CSV."""
+    """Return the students' answers in a classroom as CSV, a row for each answer."""
     names = ["question", "kind", "asked", "student", "answer", "note", "second"]
     return to_csv(pd.DataFrame(list(room.rows()), columns=names), {"alrviz": __version__, "class": room.code})
 

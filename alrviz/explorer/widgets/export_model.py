@@ -177,7 +177,10 @@ class ExportModel:
     # ---- which model -------------------------------------------------------------------------------------------
 
     def pump(self, race_or_model: Any) -> bool:
-        """Offer a fitted model, or those of a race as soon as it has ended; return whether a file is still coming."""
+        """Offer a fitted model, or those of a race once it has ended, for evaluation and export.
+
+        Returns whether a dropped file of new rows is still arriving.
+        """
         if race_or_model is not None and not isinstance(race_or_model, FittedModel) and not race_or_model.ended:
             race_or_model = None
         if race_or_model is not self._race_or_model:

@@ -202,7 +202,8 @@ class StudyPage(Page):
         fits_streams: whether the page can fit all rows of a table larger than memory.
         has_evaluation: whether the recipes can be evaluated on the rows that the folds leave out.
         offers_race: whether "Open in Convergence" races what the study recommends.
-        cost_text, cost_html: the cost in the first rows, and the table of costs.
+        cost_text, cost_html: functions of the planned study that return HTML: the line of its cost beside Run or the
+            recipes, and the table of costs.
         autorun_seconds: a study that opens with the page's defaults starts if it is estimated to take no longer.
         spec: the current settings.
         runner: estimates and runs the study.

@@ -31,8 +31,8 @@ from alrviz.passes.features import FeatureRows
 from alrviz.passes.rows import Rows, Sums
 from alrviz.stop import NEVER, StopToken
 
-LEAVES_OUT = ("loo", "validation")
-VALIDATES = ("validation", "paper")
+LEAVE_ONE_OUT_MODES = ("loo", "validation")  # a training row does not vote for itself
+VALIDATION_MODES = ("validation", "paper")
 
 
 class DensityRows(Rows):
@@ -135,7 +135,7 @@ class DensityObjective(FitObjective):
         self, log_h: Floats, spacing: np.ndarray | None = None, previous: VoteFeatures | None = None
     ) -> VoteFeatures:
         """Return the features of the training rows, on the grids of log h (D_num,) or those with this `spacing`."""
-        leave = self.mode in LEAVES_OUT
+        leave = self.mode in LEAVE_ONE_OUT_MODES
         return self.features.training(log_h, leave, self.fits_bandwidths, spacing, previous, self.stop)
 
     def objective_at(self, features: VoteFeatures) -> WeightsObjective:
@@ -283,7 +283,7 @@ class DensityObjective(FitObjective):
         w, log_h = self.split(v)
         w = np.ascontiguousarray(w)
         if rows is None:
-            phi = self.features.training(log_h, self.mode in LEAVES_OUT, False, stop=self.stop).phi
+            phi = self.features.training(log_h, self.mode in LEAVE_ONE_OUT_MODES, False, stop=self.stop).phi
             return FeatureRows(self.rows, phi).scores(w, self.stop)
         phi = self.features.rows(rows.numbers, rows.codes, log_h, stop=self.stop).phi
         return FeatureRows(rows, phi).scores(w, self.stop)

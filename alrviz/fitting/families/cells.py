@@ -253,7 +253,7 @@ class CellFamily(Family):
 
 
 class WeightedFamily(CellFamily):
-    """Base of lr and alr, whose weights are fitted."""
+    """Base of the families whose weights are fitted: lr, alr and those derived from them, such as hlr and halr."""
 
     paper = _PAPER
     smooths = True

@@ -18,7 +18,7 @@ from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.cost.estimate import Estimate, estimate_by_formula
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.density.hierarchical import Hierarchical
-from alrviz.fitting.density.objective import VALIDATES, DensityObjective, DensityRows
+from alrviz.fitting.density.objective import VALIDATION_MODES, DensityObjective, DensityRows
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.cells import center_text
@@ -82,7 +82,7 @@ class DLR(Family):
         ),
         "validation_fraction": Param(
             0.2, low=0.0, high=0.95, open_low=True, label="Validation fraction for bandwidths", key="r", step=0.05,
-            has_effect=lambda recipe: recipe.params["bandwidth"] in VALIDATES,
+            has_effect=lambda recipe: recipe.params["bandwidth"] in VALIDATION_MODES,
             help='Share of the rows on which "validation" and "paper" choose h; they are left out of the sums and the '
             "weights.",
         ),
@@ -132,7 +132,7 @@ class DLR(Family):
 
     def is_random(self, params: Params) -> bool:
         """Return whether rows are drawn to validate the bandwidths."""
-        return params["bandwidth"] in VALIDATES
+        return params["bandwidth"] in VALIDATION_MODES
 
     def objective_key(self, recipe: FitSettings) -> Hashable:
         """Return a key, equal for recipes that minimise the same objective on the same rows; no other family has it."""
@@ -215,7 +215,7 @@ def assemble_density(
     """
     mode = params["bandwidth"]
     validation = None
-    if mode in VALIDATES and len(encoded.numeric):
+    if mode in VALIDATION_MODES and len(encoded.numeric):
         fraction = params["validation_fraction"]
         splits = split_holdout(encoded.y, fraction, seed, splitting)
         if not len(splits.test):

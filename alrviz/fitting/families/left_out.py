@@ -102,15 +102,15 @@ class LeaveOneTupleOut:
     def losses(self, report: Callable[[str], None]) -> Floats:
         """Return the score (T,) of each tuple; `report` is called with what is being done."""
         report("searching a step length")
-        eta = search_eta0(lambda eta0: self._validation_loss(None, eta0, self._slices[0]), "adagrad")
+        step_length = search_eta0(lambda eta0: self._validation_loss(None, eta0, self._slices[0]), "adagrad")
         report(f"fitting without each of {self._tuples:,} tuples")
         losses = np.empty(self._tuples)
 
         def fit_without(t: int) -> None:
-            losses[t] = self._validation_loss(t, eta, self._slices[1])
+            losses[t] = self._validation_loss(t, step_length, self._slices[1])
 
         run_parts(fit_without, self._tuples, self._n_jobs)
-        return losses - self._validation_loss(None, eta, self._slices[1])
+        return losses - self._validation_loss(None, step_length, self._slices[1])
 
     def _table(self, tables: Tables, params: Params, cells: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return AdaGrad's table before its first step, (R + 2, parts, W) (layout: kernels/adagrad.py).
@@ -132,10 +132,10 @@ class LeaveOneTupleOut:
             len(cells), self._padded, np.arange(len(rows)), parameterisation.scale[rows], w0[rows], pull, center
         )
 
-    def _validation_loss(self, excluded: int | None, eta: float, scored_rows: slice) -> float:
+    def _validation_loss(self, excluded: int | None, step_length: float, scored_rows: slice) -> float:
         """Return the log loss per row of a model of all tuples but `excluded` (None: of all) on a slice of the rows.
 
-        eta: AdaGrad's step length.
+        step_length: of AdaGrad.
         """
         weight_table, keys = self._start.copy(), self._keys
         if excluded is not None:
@@ -145,17 +145,17 @@ class LeaveOneTupleOut:
         for _ in range(TRIAL_PASSES):
             self._stop.check()
             rows = order.permutation(self._n_training)
-            self._visit(np.take(keys, rows, axis=1), self._y[rows], weight_table, eta)
+            self._visit(np.take(keys, rows, axis=1), self._y[rows], weight_table, step_length)
         validation_keys = np.ascontiguousarray(keys[:, scored_rows])
         return self._visit(validation_keys, self._y[scored_rows], weight_table, 0.0) / max(1, len(self._y[scored_rows]))
 
     def _visit(
-        self, keys: NDArray[np.unsignedinteger], y: NDArray[np.int32], table: NDArray[np.float32], eta: float
+        self, keys: NDArray[np.unsignedinteger], y: NDArray[np.int32], table: NDArray[np.float32], step_length: float
     ) -> float:
-        """Visit rows, their keys (T, m) and classes y (m,), moving AdaGrad's table by steps of length eta.
+        """Visit rows, their keys (T, m) and classes y (m,), moving AdaGrad's table by steps of this length.
 
         Returns the sum of -log p(y) of each row before its step; steps of length 0 leave the weights as they are.
         """
         with np.errstate(invalid="ignore", over="ignore"):
-            loss_sum = adagrad_steps(keys, self._first, y, table, self._classes, eta)
+            loss_sum = adagrad_steps(keys, self._first, y, table, self._classes, step_length)
         return loss_sum if math.isfinite(loss_sum) else math.inf

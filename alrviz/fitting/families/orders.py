@@ -118,7 +118,7 @@ class HierarchicalFamily(WeightedFamily):
 
 
 class HLR(HierarchicalFamily, LR):
-    """hLR^n: weights of the cells of all orders up to n."""
+    """hLR^n: logistic regression with a weight for each class and each cell of 1, 2, ... or n columns."""
 
     name = words = "hlr"
     menu_note = "lr, orders 1 to n"

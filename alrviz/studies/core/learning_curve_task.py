@@ -71,7 +71,9 @@ def _window_means(values: Floats, n_seen: NDArray[Any], window: NDArray[Any]) ->
 
 
 class _Stream:
-    """Encoded rows with their cells, and learners for them."""
+    """The encoded rows of a task and their cells; `costs` makes a learner that predicts and then learns them one by
+    one.
+    """
 
     def __init__(self, prepared: Any, recipe: Recipe, theta: str, stop: StopToken):
         self._stop = stop

@@ -52,7 +52,7 @@ def follow(
 
     Yields first the model at the start's bandwidths (`warm`'s, or the fit's own start without a `warm` of the same
     shape) with the weights optimal there, then one after each step of the bandwidths, and the last again, marked
-    `settled`. If the recipe does not fit bandwidths, only the first, settled.
+    `is_finished`. If the recipe does not fit bandwidths, only the first, `is_finished`.
     """
     encoder = Encoder(discretize=recipe.cuts).fit(X, y, stop=stop)
     encoded = encoder.encode(X, y, stop=stop)
@@ -107,9 +107,9 @@ def _start(objective: DensityObjective, w0: Floats, warm: DensityModel | None) -
 
 
 def _live_density(
-    encoder: Encoder, encoded: Encoded, objective: DensityObjective, point: DensityPoint, settled: bool
+    encoder: Encoder, encoded: Encoded, objective: DensityObjective, point: DensityPoint, is_finished: bool
 ) -> LiveDensity:
     extra_values = objective.report(point)
     nll = point.sums.nll / objective.total
     model = objective.model(point.w)
-    return LiveDensity(encoder, encoded, model, nll, extra_values.get("validation_log_loss", float("nan")), settled)
+    return LiveDensity(encoder, encoded, model, nll, extra_values.get("validation_log_loss", float("nan")), is_finished)

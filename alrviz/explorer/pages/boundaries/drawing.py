@@ -32,11 +32,11 @@ REST_SECONDS = 0.08  # pause after which the models are fitted; fits started soo
 
 
 class DlrState(MapTab):
-    """The part of the DLR tab that `Drawing` and the texts use.
+    """The part of the DLR tab (density-based logistic regression) that `Drawing` and the texts use.
 
     Attributes:
         table: the data set of the two columns; None while it is made.
-        frame: the frame shown; None before the first.
+        frame: what the pictures show, a step of the run, dragged bandwidths or drawn points; None before the first.
     """
 
     table: Dataset | None

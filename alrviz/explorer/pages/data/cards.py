@@ -74,7 +74,7 @@ def classes_html(dataset: "Dataset", selected: np.ndarray | None = None) -> str:
         n_hidden = len(labels) - len(shown_classes)
         more_html = f"<div class='quiet' style='grid-column: 1 / -1'>and {n_hidden:,} smaller classes</div>"
     highest = max(int(counts.max()), 1)
-    rows = "".join(
+    rows_html = "".join(
         f"<div style='white-space:nowrap; overflow:hidden; text-overflow:ellipsis' title='{safe(labels[k])}'>"
         f"{safe(labels[k], 40)}</div>"
         f"<div><div style='height:14px; border-radius:3px; min-width:2px; width:{100 * counts[k] / highest:.1f}%; "
@@ -89,7 +89,7 @@ def classes_html(dataset: "Dataset", selected: np.ndarray | None = None) -> str:
         "" if selected is None else "<div style='grid-column: 1 / 5'></div><div style='text-align:right'>selected</div>"
     )
     style = f"display:grid; grid-template-columns: {columns}; gap: 1px 12px; align-items:center"
-    return f"<h2>Classes</h2><div style='{style}'>{head_html}{rows}{more_html}</div>"
+    return f"<h2>Classes</h2><div style='{style}'>{head_html}{rows_html}{more_html}</div>"
 
 
 def _percent_text(counts: np.ndarray, k: int) -> str:

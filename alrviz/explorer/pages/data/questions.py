@@ -143,7 +143,7 @@ class Questions:
     # ---- meaning ---------------------------------------------------------------------------------------------------
 
     def _meaning_questions(self, dataset: "Dataset", quartiles_of: str) -> list[Viewable]:
-        """Return a row of buttons for each question on what columns mean.
+        """Return a row for each question on what columns mean: its text, and a button for each answer.
 
         The questions: whether to cut `quartiles_of` (a numeric column that was chosen as the class, "" for none) into
         quartiles, whether another column is the class, and whether columns that nearly give it away are to be ignored.
