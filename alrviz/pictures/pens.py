@@ -25,7 +25,11 @@ _SIDES = {
 }  # fmt: skip
 _ANGLES = {"x": (math.pi / 4, -math.pi / 4), "cross": (0.0, math.pi / 2)}
 _ANCHORS = {"l": "start", "m": "middle", "r": "end"}
-_DOWN = {"a": 0.8, "m": 0.35, "d": -0.2}  # from the point named to the line that letters stand on, of their size
+_BASELINE_DROPS = {
+    "a": 0.8,
+    "m": 0.35,
+    "d": -0.2,
+}  # from the point named to the line that letters stand on, of their size
 
 
 @cache
@@ -186,7 +190,7 @@ class SvgPen(Pen):
 
     def text(self, x: float, y: float, words: str, size: float, colour: Colour, anchor: str, tilt: float = 0.0) -> None:
         """Write words at (x, y), px; size: of the letters, px; colour, anchor, tilt: as `Pen.text` takes them."""
-        side, drop = _ANCHORS.get(anchor[0], "start"), _DOWN.get(anchor[1], 0.0) * size
+        side, drop = _ANCHORS.get(anchor[0], "start"), _BASELINE_DROPS.get(anchor[1], 0.0) * size
         turn_attribute = f' transform="rotate({-math.degrees(tilt):.1f} {x:.1f} {y:.1f})"' if tilt else ""
         if tilt > 1.5:  # the label of a vertical axis, which stands in the middle of its place
             side, drop = "middle", 0.35 * size
