@@ -103,6 +103,10 @@ class Stopped(AlrvizError):
     """Raised inside work done in chunks once `stop` is called on its token."""
 
 
+class TimeOver(Stopped):
+    """Raised inside work done in chunks once the time of its `Deadline` is over."""
+
+
 class ReadingWarning(UserWarning):
     """New rows have values that cannot be read as the training table was, or another layout."""
 

@@ -79,11 +79,12 @@ def film_of(race: Any, measure: str = "", max_steps: int = STEPS) -> Film:
 
     Args:
         race: as for `save_replay`.
-        measure: of a race: the measure shown first; "" or one that it does not have: the distance to the lowest loss.
+        measure: shown first; "" or one that it does not have: of a race the distance to the lowest loss, of a path the
+            log loss.
         max_steps: approximate number of steps kept; of a bandwidth film a fifth, as its steps are larger.
     """
     if getattr(race, "kind", None) == "path":
-        return path_film(race)
+        return path_film(race, measure)
     race = as_race(race)
     reader = RaceReader(race, limit=race.stopped_at)
     reader.pull()
