@@ -172,7 +172,7 @@ def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
         level_columns = [text.present for text in texts if decisions[text.name].spec.type == "levels"]
         notes += filter(None, map(units_note, level_columns))
     all_series = [values.series for values in columns]
-    notes += long_form_doubt(all_series)
+    notes = [*long_form_doubt(all_series), *notes]  # asked first, as it settles doubts about the column of values
     shape_notes = [cross_table_note(all_series)]
     shape_notes += [transposed_note([text.present for text in texts])] if raw.sort == "text" else []
     notes += [Note.with_code(NoteCode.SHAPE, note) for note in shape_notes if note]
