@@ -204,7 +204,7 @@ def _bandwidth_film(race: Race, reader: RaceReader, max_steps: int = STEPS) -> F
 
     run: Any = race.runs[0]  # a dlr fit, with its encoder and rows
     path = bandwidth_path(run)
-    scene_positions = kept_steps(len(path.iterations) - 1, most=min(MAX_SCENES, max_steps // SCENE_COST))
+    scene_positions = kept_steps(len(path.iterations) - 1, max_steps=min(MAX_SCENES, max_steps // SCENE_COST))
     labels = [column.labels for column in run.encoder.columns_]
     scenes: list[DensityFrame] = []
     models: list[Any] = []
