@@ -7,7 +7,7 @@ of seconds calls `report` as well, for whoever shows a bar.
 import threading
 from time import monotonic
 
-from alrviz.errors import Stopped
+from alrviz.errors import Stopped, TimeOver
 
 
 class StopToken:
@@ -63,11 +63,11 @@ class Deadline(StopToken):
         return super().stopped or self._stop.stopped or self.left < 0
 
     def check(self) -> None:
-        """Raise `Stopped` if either token was stopped, or the time is over."""
+        """Raise `Stopped` if either token was stopped, `TimeOver` if the time is over."""
         self._stop.check()
         super().check()
         if self.left < 0:
-            raise Stopped("stopped as the time was over")
+            raise TimeOver("stopped as the time was over")
 
 
 class _Never(StopToken):

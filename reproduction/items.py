@@ -76,14 +76,18 @@ PARTED = {
 
 
 def parted_lines(figures: pd.DataFrame) -> pd.DataFrame:
-    """Return the lines of [ALR] 7.3: printed losses beside ours in paper mode; ours with alpha by validation beside."""
+    """Return the lines of [ALR] 7.3: printed losses beside ours in paper mode; beside them ours with alpha by
+    validation and, where they were fitted, with a fixed penalty and by another solver.
+    """
     lines = []
     for (name, order), losses in PARTED.items():
         for family, paper in zip(("lr", "alr"), losses, strict=True):
-            for mode in ("paper", "cv"):
-                fits = figures[(figures["set"] == name) & (figures["method"] == f"{family}{order} {mode}")]
+            for mode in (" paper", " cv", "", " paper lbfgs"):
+                fits = figures[(figures["set"] == name) & (figures["method"] == f"{family}{order}{mode}")]
                 fits = fits.dropna(subset=["error"]) if "error" in fits else fits.iloc[:0]
-                lines.append(_parted(name, f"{family}{order} {mode}", paper if mode == "paper" else np.nan, fits))
+                if len(fits) or mode in (" paper", " cv"):
+                    printed = paper if mode == " paper" else np.nan
+                    lines.append(_parted(name, f"{family}{order}{mode}", printed, fits))
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 

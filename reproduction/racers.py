@@ -130,7 +130,10 @@ RACERS: Mapping[str, Recipe] = MappingProxyType(
 )
 _VARIANTS = ("alrj", "from anje", "from nb", "lbfgs", "diagonal", "cg")
 _CV_RACERS = tuple(name for name in RACERS if name.endswith("cv"))
-VALIDATED = (*(f"{family}{order} paper" for order in (2, 3) for family in ("lr", "alr")), *_CV_RACERS)
+VALIDATED = (
+    *(f"{family}{order}{mode}" for order in (2, 3) for family in ("lr", "alr") for mode in (" paper", "")),
+    *("lr2 paper lbfgs", "alr2 paper lbfgs", *_CV_RACERS),
+)
 VALIDATED_2 = tuple(name for name in VALIDATED if "2" in name)
 _OTHER_FITS = tuple(name for name in RACERS if any(word in name for word in _VARIANTS))
 # [WANBIA-C]'s figures 3 and 4, and the same at order 2.

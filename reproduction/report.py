@@ -405,7 +405,15 @@ _NOT_RUN = """## Also not run
   adult, connect-4, census-income and poker-hand are among the eleven; localization and covtype have no curve.
 - [WANBIA-C] 20 x 2-fold on the ten little sets where its three methods need more than two minutes, 11,000 s in all;
   wanbia-t2.1 has the other 59. Figure 7 (satellite) in as many rounds: 92 fits, 1,800 s if a penalty saves no
-  iteration; its panels of bias and variance use the same fits."""
+  iteration; its panels of bias and variance use the same fits.
+- [WANBIA-C] figures 3 and 4: the dearest sets. One thread needs 1 hour for figure 4 on the 10 sets left at n = 1, 3
+  hours for those left at n = 2, a quarter of an hour for figure 3.
+- [ALR] tables 2 to 4 with alpha 1 on all little sets at n = 1 and 2: at most 1.4 hours. With alpha="auto": not known.
+- [ALR] figures 23, 24 and 27 to 30, at n = 2 on all little sets: 1 hour by conjugate gradients if they need no more
+  iterations, 0.8 hours for alrj and the start at AnJE; at n = 3 as long as order 3 above, three times over.
+- [sALR] figures 6 and 7 on Covertype, once 2-fold: 20 fits of about half a minute at n = 3. At n = 4 counting the
+  parameters alone takes over 8 GB and over 7 minutes on a busy machine; figure 3 has 13 more fits of each order, of
+  which CVscore's score 220 or 495 tuples each. Lines of SUSY, HIGGS, Activity and Avazu wait for the sets."""
 
 _WORDS = """**The methods**, without a penalty:
 

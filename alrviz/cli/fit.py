@@ -57,7 +57,7 @@ def add_to(commands: Commands) -> None:
         "(default: 0)")  # fmt: skip
     add("--start", metavar="MODEL", help="model to start from: zero, one, anje or random (default: zero)")
     add("--keep", type=_number_or_auto(float), metavar="SHARE", help="share of tuples to keep, or above 1 their "
-        "number, or auto: the smallest share without a worse loss, for salr and hsalr (default: .6)")  # fmt: skip
+        "number, or auto: the smallest share without a worse loss, for salr and hsalr (default: .8)")  # fmt: skip
     add("--selection", metavar="NAME", help="score of tuples: mi, mi-mm, cv or gain (default: mi)")
     add("--unit", metavar="NAME", help="unit that is scored and kept: tuple or cell (default: tuple)")
     add("--grow", metavar="HOW", help="which tuples hsalr scores next: weak or strong (default: weak)")

@@ -11,7 +11,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.data.read import read_table
 from alrviz.data.stream.table import Stream
-from alrviz.errors import DoubtfulTableWarning, RecipeError, TableError, nearest
+from alrviz.errors import DoubtfulTableWarning, TableError, nearest
 from alrviz.estimators.docstrings import documented
 from alrviz.estimators.linear import LinearClassifier
 from alrviz.estimators.recipes import spec_of
@@ -62,7 +62,6 @@ class AutoClassifier(LinearClassifier):
     discretize: str | None = "auto"
     tol: float = 1e-4  # a smaller one does not change validation losses to three digits, and doubles the passes
     verbose: bool | None = None
-    time_limit: float | None = None
 
     _family: ClassVar[str] = "hlr"
 
@@ -78,12 +77,6 @@ class AutoClassifier(LinearClassifier):
         """Warn of a fit that ended badly, except for the limit of passes over a table read in batches."""
         if self.outcome_.code != STEP_LIMIT or self.recipe_.params["max_iter"] == self.max_iter:
             super()._warn_outcome()
-
-    def _check(self, recipe: Recipe) -> None:
-        super()._check(recipe)
-        limit = self.time_limit
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0):
-            raise RecipeError(f"time_limit={limit!r} does not fit; expected a number of seconds above 0, or None")
 
     @property
     def order_(self) -> int:

@@ -154,7 +154,7 @@ class SelectiveALRClassifier(ALRClassifier):
     (6, 0.65)
     """
 
-    keep: float | str = 0.6
+    keep: float | str = 0.8
     selection: str = "mi"
     unit: str = "tuple"
 

@@ -29,7 +29,9 @@ from alrviz.passes.rows import Floats
 
 
 def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> Any:
-    """Return X as a DataFrame or a matrix, its names and width remembered (`reset`) or compared.
+    """Return X as a DataFrame or a matrix.
+
+    The estimator remembers its column names and width if `reset`; else they are compared with those of `fit`.
 
     If the model knows how its table was read (`spec_`), a frame of new rows is read in the same way, unless `is_read`;
     a value that cannot be read becomes missing, with a `ReadingWarning`. is_read: X was read already by the model's
@@ -146,6 +148,13 @@ def check_max_memory(max_memory: Any) -> None:
     is_number = isinstance(max_memory, int | float | np.number) and not isinstance(max_memory, bool)
     if max_memory is not None and not (is_number and max_memory > 0):
         raise RecipeError(f"max_memory={max_memory!r} does not fit; expected a number of bytes above 0, or None")
+
+
+def check_time_limit(time_limit: Any) -> None:
+    """Raise `RecipeError` unless `time_limit` is None or a number of seconds."""
+    is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (is_number and time_limit > 0):
+        raise RecipeError(f"time_limit={time_limit!r} does not fit; expected a number of seconds above 0, or None")
 
 
 def threads(n_jobs: int | None) -> int | None:

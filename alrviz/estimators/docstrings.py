@@ -38,9 +38,10 @@ _ESTIMATOR_PARAMS: Mapping[str, tuple[str, str]] = {
     ),
     "time_limit": (
         "float or None",
-        "Seconds of the search for the order; the last fit comes on top. An order that takes longer than is left is "
-        "not tried or given up, and `chosen_` says so. Order 1 is always tried. With a limit the result depends on the "
-        "machine's speed.",
+        "Seconds of the search for order, levels, share of tuples, penalties and iterations of ELR; the last fit comes "
+        "on top. An order that takes longer than is left is not tried or given up, other settings are the best so far, "
+        "and `chosen_` says so. The first order is always tried. With a limit the result depends on the machine's "
+        "speed.",
     ),
     "n_jobs": (
         "int or None",

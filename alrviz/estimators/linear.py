@@ -36,6 +36,7 @@ class LinearClassifier(CellClassifier):
     tol: float = 1e-6
     memory: int = 10
     random_state: Any = None
+    time_limit: float | None = None
 
     _attributes: ClassVar[Mapping[str, str]] = {
         "alpha_ : float or tuple": (
@@ -69,9 +70,12 @@ class LinearClassifier(CellClassifier):
             splitting=splitting,
             n_jobs=threads(self.n_jobs),
             max_memory=self.max_memory,
+            time_limit=self.time_limit,
             stop=stop,
         )
         self.chosen_ = f"alpha={in_digits(self.alpha_)} was chosen by validation log loss, of {len(self.alphas_)} tried"
+        if self.time_limit is not None:
+            self.chosen_ += f" within time_limit={self.time_limit:g}"
         return recipe.replace(alpha=self.alpha_)
 
     def _store_model(self, run: Run) -> None:

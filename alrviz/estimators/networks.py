@@ -280,6 +280,7 @@ class ELRClassifier(NetworkMixin, RunClassifier):
     max_iter: int = 200
     tol: float = 1e-6
     random_state: Any = None
+    time_limit: float | None = None
 
     _family: ClassVar[str] = "elr"
     _attributes: ClassVar[Mapping[str, str]] = {

@@ -43,6 +43,7 @@ from alrviz.estimators.checks import (
     check_classes,
     check_max_memory,
     check_table,
+    check_time_limit,
     drop_weightless,
     seed_of,
     table_doubts,
@@ -166,6 +167,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         context = self._init_callback_context(max_subtasks=self._max_steps)
         recipe = self.to_recipe()
         check_max_memory(self.max_memory)
+        check_time_limit(getattr(self, "time_limit", None))
         X = check_table(self, X, reset=True)
         X, y, weights = drop_weightless(X, check_classes(self, X, y), sample_weight)
         recipe = self._lower_order_for_one_column(recipe)
@@ -199,6 +201,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 "open_table(..., kinds={'column': 'categorical'})"
             )
         check_max_memory(self.max_memory)
+        check_time_limit(getattr(self, "time_limit", None))
         # The codes are cached by their seed; a random one for each fit would read the files again.
         recipe = self.to_recipe(**({"seed": 0} if getattr(self, "random_state", None) is None else {}))
         context.call_on_fit_task_begin(estimator=self, X=stream, y=None)
@@ -223,6 +226,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self._warns = False
         recipe = self.to_recipe()
         check_max_memory(self.max_memory)
+        check_time_limit(getattr(self, "time_limit", None))
         check_table(self, X, reset=True)
         self._check(recipe)
         encoded = prepared.encoded

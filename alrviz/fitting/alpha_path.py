@@ -8,7 +8,8 @@ three folds; a table of many rows uses only the first (`n_validation_folds`).
 """
 
 from collections import OrderedDict
-from math import log
+from functools import reduce
+from math import inf, log
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,15 @@ from numpy.typing import NDArray
 from alrviz.data.encode import class_codes
 from alrviz.data.splits import FOLDS, validation_folds
 from alrviz.data.splitting import AT_RANDOM, Splitting
-from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.fitting.families.alpha_folds import AUTO
+from alrviz.errors import MemoryLimitError, RecipeError, TimeOver
+from alrviz.fitting.families.alpha_folds import AUTO, INITIAL_ALPHA
 from alrviz.fitting.prepare import TrainingData, encode_rows
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
-from alrviz.fitting.solvers.choose_alpha import Candidate, GridSearch, choose_alpha
+from alrviz.fitting.solvers.choose_alpha import Candidate, GridSearch, better_of, choose_alpha, evaluate_folds
 from alrviz.fitting.solvers.step import DIVERGED, FAILED
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.stop import NEVER, StopToken
+from alrviz.stop import NEVER, Deadline, StopToken
 
 GRID = GridSearch(tuple(float(10.0**power) for power in np.arange(4.0, -3.25, -0.5)))
 # These fits are only compared: two alphas differ by more than what further steps would gain.
@@ -107,9 +108,13 @@ def cross_validate_alpha(
     splitting: Splitting = AT_RANDOM,
     n_jobs: int | None = None,
     max_memory: int | None = None,
+    time_limit: float | None = None,
     stop: StopToken = NEVER,
 ) -> tuple[float, pd.DataFrame]:
     """Return the alpha that folds of the rows X, y, weights (N,) choose, and a frame of the alphas that were evaluated.
+
+    time_limit: seconds of the search, after which the best alpha so far is chosen, and the largest is always tried;
+    None for no limit.
 
     The frame's columns are alpha and log_loss (mean over the folds); an alpha of which a fit diverges or fails is left
     out. The folds follow `splitting`, and are in memory together: each may take its share of `max_memory` bytes (None:
@@ -144,7 +149,13 @@ def cross_validate_alpha(
         )
         folds.append(AlphaPath(encoded, quick_recipe, fold_memory))
     candidates: list[Candidate] = []
-    best_candidate = choose_alpha(folds, GRID, stop, candidates.append)
+    try:
+        limited = Deadline(stop, inf if time_limit is None else time_limit)
+        best_candidate = choose_alpha(folds, GRID, limited, candidates.append)
+    except TimeOver:
+        best_candidate = (
+            reduce(better_of, candidates) if candidates else evaluate_folds(folds, np.array([INITIAL_ALPHA]), stop)
+        )
     if best_candidate is None:
         raise RecipeError('alpha="cv" found no alpha whose fits end well; give a number, or another solver or tol')
     frame = pd.DataFrame(

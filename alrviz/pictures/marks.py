@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from bokeh.core.enums import MarkerType
 from bokeh.core.property.vectorization import Field, Value
 from bokeh.models import Axis, GlyphRenderer
 from numpy.typing import NDArray
@@ -31,7 +32,8 @@ class Marks:
         """Return the property `name` (`default` if it is not set), and whether it is a column with a value per mark."""
         value = getattr(self._glyph, name, default)
         field = value.field if isinstance(value, Field) else value
-        if isinstance(field, str) and field in self._data:
+        is_marker = name == "marker" and field in MarkerType  # "x" is one, and the name of a column too
+        if isinstance(field, str) and field in self._data and not is_marker:
             return self._data[field], True
         return value.value if isinstance(value, Value) else value, False
 

@@ -1,12 +1,17 @@
 """Stills of Bokeh's figures, drawn without a browser: PNG for a notebook's file, SVG for a report of one file.
 
 Bokeh itself draws only in a browser. Here the glyphs, axes and legends that this project's pictures are made of are
-drawn with a pen (`pens`). It is the picture, not its every pixel: legends stand above their figure.
+drawn by matplotlib. It is the picture, not its every pixel: legends stand above their figure.
 """
 
 import io
 import math
-from collections.abc import Sequence
+import re
+import textwrap
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 from typing import Any
 
@@ -15,24 +20,48 @@ from bokeh.core.property.vectorization import Value
 from bokeh.models import Axis, BoxAnnotation, GlyphRenderer, Label, LogScale, Span
 from bokeh.models.annotations import Legend
 from bokeh.plotting import figure
-from numpy.typing import NDArray
-from PIL import Image, ImageColor
+from matplotlib import style
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure, FigureBase
+from matplotlib.lines import Line2D
+from matplotlib.markers import MarkerStyle
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator
+from PIL import Image
 
 from alrviz.pictures.marks import Marks, level_words
-from alrviz.pictures.pens import Box, Pen, SvgPen, font, plain
 from alrviz.pictures.picture import FONT_NAME
 
-INK, QUIET, GRID, GROUND = "#222222", "#666666", "#e5e5e5", "#ffffff"
+INK, QUIET, GRID = "#222222", "#666666", "#e5e5e5"
 SCALE = 1.5  # pixels of the PNG for one of the page
-OVERSAMPLING = 2  # pixels drawn for one, then averaged, so that lines are smooth
 HEIGHT = 360  # px of one figure; of several that stand beside each other less
 MAX_COLUMNS = 2
-LEGEND_ROW_PX, LEGEND_SAMPLE_PX = 22, 46  # px of a line of a legend, and of an entry without its words
+LETTER_PX, LEGEND_SAMPLE_PX = 7.2, 46  # typical widths: of a letter of 13 px, and of a legend's entry without its words
+DPI = 72  # so that a point, matplotlib's unit of sizes, is a px
 _LEVELS = ("image", "underlay", "glyph", "guide", "annotation", "overlay")
-_DASHES: dict[str, list[float]] = {
-    "solid": [], "dashed": [6, 4], "dash": [6, 4], "dotted": [2, 4], "dotdash": [2, 4, 6, 4], "dashdot": [6, 4, 2, 4],
+_DASHES: dict[str, tuple[float, ...]] = {
+    "dashed": (6, 4), "dash": (6, 4), "dotted": (2, 4), "dotdash": (2, 4, 6, 4), "dashdot": (6, 4, 2, 4),
 }  # fmt: skip
-Ticks = list[tuple[float, str]]
+_MARKERS = {
+    "square": "s", "triangle": "^", "inverted_triangle": "v", "diamond": "d", "hex": "H", "x": "x", "cross": "+",
+    "dash": "_",
+}  # fmt: skip
+_LINE_LOOKS = "line_color", "line_alpha", "line_width", "line_dash"
+_OPEN_MARKERS = ("x", "cross", "dash")  # lines without an area
+_STYLE = {
+    "font.size": 13, "axes.labelsize": 14, "text.color": INK, "axes.labelcolor": INK, "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK, "xtick.color": QUIET, "ytick.color": QUIET, "axes.edgecolor": QUIET, "grid.color": GRID,
+    "grid.linewidth": 0.7, "axes.axisbelow": True, "axes.spines.top": False, "axes.spines.right": False,
+    "font.family": "DejaVu Sans", "text.parse_math": False, "path.simplify": False, "lines.scale_dashes": False,
+    "image.aspect": "auto", "image.origin": "lower", "image.interpolation": "nearest",
+    "svg.fonttype": "none", "svg.hashsalt": "alrviz",  # equal pictures have equal text
+}  # fmt: skip
+_UNITS = {"data": "data", "screen": "axes points", "canvas": "axes points"}
+_LOCK = threading.Lock()  # matplotlib's settings belong to the process
+Colour = tuple[float, float, float, float]
 
 
 def still(figures: Sequence[figure], words: str = "", *, width: int = 900) -> bytes:
@@ -41,151 +70,144 @@ def still(figures: Sequence[figure], words: str = "", *, width: int = 900) -> by
     width: px as on a page; the PNG has half as many again. Several figures stand in pairs, the last one of an odd
     number by itself.
     """
-    per_row = 1 if len(figures) < 2 else MAX_COLUMNS
-    height = HEIGHT if per_row == 1 else int(HEIGHT * 0.8)
-    text_lines, unit = _wrapped(words, width - 24, 16), SCALE * OVERSAMPLING
-    figures_top = 22 * len(text_lines) + (14 if text_lines else 4)
-    rows = math.ceil(len(figures) / per_row)
-    image = Image.new("RGB", (round(width * unit), round((figures_top + max(rows * height, 4)) * unit)), GROUND)
-    pen = Pen(image, unit)
-    for k, line in enumerate(text_lines):
-        pen.text(12, 8 + 22 * k, line, 16, INK, "la")
-    for k, fig in enumerate(figures):
-        figure_width = width if k == len(figures) - 1 and k % per_row == 0 else width / per_row
-        FigureDrawing(
-            fig, pen, ((k % per_row) * width / per_row, figures_top + (k // per_row) * height, figure_width, height)
-        ).draw()
+    n_columns = 1 if len(figures) < 2 else MAX_COLUMNS
+    n_rows, row_height = math.ceil(len(figures) / n_columns), HEIGHT if n_columns == 1 else int(HEIGHT * 0.8)
+    text_lines = textwrap.wrap(_printable(words), int(width / LETTER_PX * 13 / 16))
+    text_height = 22 * len(text_lines) + (14 if text_lines else 4)
+    with _drawing():
+        page = _page(width, max(text_height + n_rows * row_height, 8), SCALE)
+        if text_lines:
+            page.suptitle("\n".join(text_lines), x=12 / width, ha="left", fontsize=16)
+        grid = page.add_gridspec(max(n_rows, 1), n_columns)
+        for k, fig in enumerate(figures):
+            row, column = divmod(k, n_columns)
+            is_alone = k == len(figures) - 1 and column == 0
+            part = page.add_subfigure(grid[row, :] if is_alone else grid[row, column])
+            FigureDrawing(fig, part, width if is_alone else width / n_columns).draw()
+        canvas = FigureCanvasAgg(page)
+        canvas.draw()
+    image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+    image = image.quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     out = io.BytesIO()
-    small_image = image.reduce(OVERSAMPLING).quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-    small_image.save(out, "PNG", optimize=True)
+    image.save(out, "PNG", optimize=True)
     return out.getvalue()
 
 
 def still_svg(fig: figure, label: str, *, width: int = 520, height: int = 320) -> str:
     """Return a figure as an SVG element, width x height px; label: its description for screen readers."""
-    pen = SvgPen()
-    FigureDrawing(fig, pen, (0.0, 0.0, float(width), float(height))).draw()
+    out = io.StringIO()
+    with _drawing():
+        page = _page(width, height)
+        FigureDrawing(fig, page, width).draw()
+        page.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+    content = " ".join(out.getvalue().partition("</defs>")[2].replace("xlink:href", "href").split())
+    content = re.sub(
+        r'(?<=<g) id="[\w.]+"|font-family: [^;]+; ', "", content
+    )  # other pictures have groups of these names
+    content = re.sub(r' [dxy]="[^"]+"', lambda place: re.sub(r"(\.\d)\d+", r"\1", place[0]), content)  # tenths of a px
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="{escape(plain(label))}" style="max-width:{width}px;width:100%" '
-        f'font-family="{FONT_NAME}">{"".join(pen.parts)}</svg>'
+        f'aria-label="{escape(_printable(label))}" style="max-width:{width}px;width:100%" '
+        f'font-family="{FONT_NAME}" stroke-linejoin="round">{content}'
     )
 
 
-def _wrapped(text: str, width: float, size: int) -> list[str]:
-    """Return the lines of a text broken at this width, px; size: of the letters."""
-    wrapped_lines = [""]
-    for word in text.split():
-        longer = f"{wrapped_lines[-1]} {word}".strip()
-        if font(size).getlength(longer) <= width or not wrapped_lines[-1]:
-            wrapped_lines[-1] = longer
-        else:
-            wrapped_lines.append(word)
-    return [line for line in wrapped_lines if line]
+@contextmanager
+def _drawing() -> Iterator[None]:
+    """Set matplotlib's settings, whatever the user has set, and restore them."""
+    with _LOCK, style.context(["default", _STYLE]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # a letter that the font lacks is drawn as a box
+        warnings.filterwarnings("ignore", "constrained_layout not applied")  # the figure is drawn without room to spare
+        yield
 
 
-def _paint(colour: Any, alpha: float = 1.0) -> tuple[int, ...] | None:
-    """Return Bokeh's colour with opacity alpha as pens take it: (red, green, blue, opacity), up to 255, or None."""
+def _page(width: float, height: float, scale: float = 1.0) -> Figure:
+    return Figure((width / DPI, height / DPI), dpi=DPI * scale, layout="constrained")
+
+
+def _paint(colour: Any, alpha: Any = 1.0) -> Colour:
+    """Return Bokeh's colour with opacity alpha as matplotlib takes it: red, green, blue, opacity, up to 1."""
     if colour is None or (isinstance(colour, float) and math.isnan(colour)):
-        return None
+        return 0.0, 0.0, 0.0, 0.0
     if isinstance(colour, tuple):
         red, green, blue, *alphas = colour
-        return (int(red), int(green), int(blue), round(255 * float(alpha) * float(alphas[0] if alphas else 1)))
-    text = str(getattr(colour, "to_css", lambda: colour)())
-    return (*ImageColor.getrgb(text)[:3], round(255 * min(max(float(alpha), 0.0), 1.0)))
+        return red / 255, green / 255, blue / 255, float(alpha) * float(alphas[0] if alphas else 1)
+    return to_rgba(str(getattr(colour, "to_hex", lambda: colour)()), min(max(float(alpha), 0.0), 1.0))
 
 
-def _dash(pattern: str | Sequence[float] | None) -> Sequence[float]:
-    return _DASHES.get(pattern, []) if isinstance(pattern, str) else [] if pattern is None else pattern
+def _dash(pattern: Any) -> Any:
+    """Return Bokeh's pattern of dashes as matplotlib takes it."""
+    dashes = _DASHES.get(pattern, ()) if isinstance(pattern, str) else tuple(pattern or ())
+    return (0, dashes) if dashes else "solid"
 
 
 def _words(text: Any) -> str:
-    return "" if text is None else str(getattr(text, "text", text))
+    return "" if text is None else _printable(str(getattr(text, "text", text)))
+
+
+def _printable(words: str) -> str:
+    """Return words in one line, without what XML does not allow."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in words).split(" "))
 
 
 class FigureDrawing:
-    """One figure in its place: left, top, width, height in px of the page."""
+    """A figure in its place, a part of matplotlib's page of so many px."""
 
-    def __init__(self, fig: figure, pen: Pen, box: Box):
-        self.figure, self.pen = fig, pen
-        self.left, self.top, self.wide, self.high = box
+    def __init__(self, fig: figure, part: FigureBase, width: float):
+        self.figure, self.part, self.width = fig, part, width
+        self.axes: Axes = part.add_subplot()
 
     def draw(self) -> None:
-        """Draw the figure with the pen: grid, marks, axes, legend and annotations."""
-        fig, width = self.figure, self.pen.width
-        x_axis, y_axis = (next((axis for axis in axes if axis.visible), None) for axes in (fig.xaxis, fig.yaxis))
+        """Draw the figure: axes, marks, annotations and legends."""
+        fig, axes = self.figure, self.axes
         self.x_range, self.y_range = _span(fig.x_range), _span(fig.y_range)
-        self.x_log, self.y_log = (isinstance(scale, LogScale) for scale in (fig.x_scale, fig.y_scale))
-        y_ticks = [] if y_axis is None else _ticks(y_axis, self.y_range, self.y_log, 6)
-        x_ticks = [] if x_axis is None else _ticks(x_axis, self.x_range, self.x_log, 8)
-        y_width, x_width = (max((width(text, 13) for _, text in ticks), default=0.0) for ticks in (y_ticks, x_ticks))
-        tilt = 0.8 if x_width * len(x_ticks) > self.wide - y_width - 60 else 0.0
-        labels_height = 26 + (min(x_width * 0.7, 80) if tilt else 0)
-        left = self.left + y_width + (18 if y_axis is None or not _words(y_axis.axis_label) else 40)
-        right = self.left + self.wide - 24
+        for side, scale, limits in (("x", fig.x_scale, self.x_range), ("y", fig.y_scale, self.y_range)):
+            if isinstance(scale, LogScale) and min(limits) > 0:
+                axes.set(**{f"{side}scale": "log"})
+        axes.set(xlim=self.x_range, ylim=self.y_range, autoscale_on=False)
         placed = [*fig.above, *fig.below, *fig.left, *fig.right, *fig.center]
-        legends = [model for model in placed if isinstance(model, Legend) and model.visible]
-        top = self._draw_legends(legends, left, right)
-        bottom = self.top + self.high - labels_height - (22 if x_axis is not None and _words(x_axis.axis_label) else 0)
-        if fig.match_aspect:  # one scale for both axes
-            ratio = (self.x_range[1] - self.x_range[0]) / (self.y_range[1] - self.y_range[0])
-            right = min(right, left + (bottom - top) * ratio)
-            bottom = min(bottom, top + (right - left) / ratio)
-        self.frame, self.below = (left, top, right, bottom), labels_height + 18
-        self.ink = self.pen.part(self.frame)
-        self._grid(x_ticks, y_ticks)
-        self._draw_marks([model for model in placed if isinstance(model, Span | BoxAnnotation | Label)])
-        self.pen.put(self.ink, left, top)
-        self._axes(x_axis, y_axis, x_ticks, y_ticks, tilt)
-
-    def _draw_marks(self, annotations: Sequence[Span | BoxAnnotation | Label]) -> None:
-        """Draw glyphs and annotations, level by level."""
-        glyphs = [renderer for renderer in self.figure.renderers if hasattr(renderer, "glyph")]
-        visible_models = [model for model in (*glyphs, *annotations) if model.visible]
-        for model in sorted(visible_models, key=lambda model: _LEVELS.index(model.level)):
+        annotations = [model for model in placed if isinstance(model, Span | BoxAnnotation | Label)]
+        glyphs = [renderer for renderer in fig.renderers if hasattr(renderer, "glyph")]
+        for k, model in enumerate(model for model in (*glyphs, *annotations) if model.visible):
+            self.order = _LEVELS.index(model.level) + k / 1000
             (self._glyph if hasattr(model, "glyph") else self._annotation)(model)
+        self._axis("x", next((axis for axis in fig.xaxis if axis.visible), None), fig.xgrid)
+        self._axis("y", next((axis for axis in fig.yaxis if axis.visible), None), fig.ygrid)
+        axes.minorticks_off()
+        if fig.match_aspect:
+            axes.set_aspect("equal", anchor="NW")
+        self._legends([model for model in placed if isinstance(model, Legend) and model.visible])
 
     # ---- axes --------------------------------------------------------------------------------------------------------
 
-    def _grid(self, x_ticks: Ticks, y_ticks: Ticks) -> None:
-        figure_width, figure_height = self._size
-        if self.figure.xgrid and self.figure.xgrid[0].visible:
-            for x in self._x([tick for tick, _ in x_ticks]):
-                self.ink.line(np.array([[x, 0], [x, figure_height]]), GRID, 0.7)
-        if self.figure.ygrid and self.figure.ygrid[0].visible:
-            for y in self._y([tick for tick, _ in y_ticks]):
-                self.ink.line(np.array([[0, y], [figure_width, y]]), GRID, 0.7)
-
-    def _axes(self, x_axis: Axis | None, y_axis: Axis | None, x_ticks: Ticks, y_ticks: Ticks, tilt: float) -> None:
-        (left, top, right, bottom), pen = self.frame, self.pen
-        if x_axis is not None:
-            pen.line(np.array([[left, bottom], [right, bottom]]), QUIET)
-            for tick, text in x_ticks:
-                x = left + float(self._x(tick))
-                pen.line(np.array([[x, bottom], [x, bottom + 4]]), QUIET)
-                pen.text(x, bottom + 7, text, 13, INK, "ra" if tilt else "ma", tilt)
-            x_label = _words(x_axis.axis_label)  # in the middle, or as far to the left as it has to be to be seen whole
-            x = min((left + right) / 2, self.left + self.wide - 4 - pen.width(x_label, 14) / 2)
-            pen.text(x, bottom + self.below, x_label, 14, INK, "md")
-        if y_axis is not None:
-            pen.line(np.array([[left, top], [left, bottom]]), QUIET)
-            for tick, text in y_ticks:
-                y = top + float(self._y(tick))
-                pen.line(np.array([[left - 4, y], [left, y]]), QUIET)
-                pen.text(left - 7, y, text, 13, INK, "rm")
-            if y_label := _words(y_axis.axis_label):
-                pen.text(self.left + 4, (top + bottom) / 2, y_label, 14, INK, "lm", math.pi / 2)
-
-    @property
-    def _size(self) -> tuple[float, float]:
-        left, top, right, bottom = self.frame
-        return right - left, bottom - top
-
-    def _x(self, values: Any) -> NDArray[np.float64]:
-        return self._size[0] * _share(values, self.x_range, self.x_log)
-
-    def _y(self, values: Any) -> NDArray[np.float64]:
-        return self._size[1] * (1 - _share(values, self.y_range, self.y_log))
+    def _axis(self, side: str, model: Axis | None, grid: Any) -> None:
+        """Draw the axis `side`, x or y, like Bokeh's; without a model none is seen."""
+        axis, limits = (self.axes.xaxis, self.x_range) if side == "x" else (self.axes.yaxis, self.y_range)
+        if model is None:
+            axis.set_visible(False)
+            self.axes.spines["bottom" if side == "x" else "left"].set_visible(False)
+            return
+        places = getattr(model.ticker, "ticks", None)
+        if places is not None:
+            axis.set_major_locator(FixedLocator([place for place in places if min(limits) <= place <= max(limits)]))
+        elif axis.get_scale() == "log":
+            is_narrow = max(limits) < 100 * min(limits)
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if is_narrow else (1.0,), numticks=8))
+        else:
+            axis.set_major_locator(MaxNLocator(7 if side == "x" else 5, steps=[1, 2, 5, 10]))
+        texts = {float(place): _words(text) for place, text in (model.major_label_overrides or {}).items()}
+        is_percent = str(getattr(model.formatter, "format", "")).endswith("%")
+        name = level_words(model) or (lambda tick: f"{round(100 * tick, 9):g}%" if is_percent else _number(tick))
+        axis.set_major_formatter(
+            FuncFormatter(lambda tick, _: texts[float(tick)] if float(tick) in texts else _printable(name(float(tick))))
+        )
+        axis.set_label_text(_words(model.axis_label), wrap=True)
+        axis.grid(bool(grid and grid[0].visible))
+        labels = [axis.get_major_formatter()(tick, 0) for tick in axis.get_majorticklocs()]
+        if side == "x" and LETTER_PX * max(map(len, labels), default=0) * len(labels) > self.width - 100:
+            self.axes.tick_params(axis="x", rotation=45)
+            for label in self.axes.get_xticklabels():
+                label.set(ha="right", rotation_mode="anchor")
 
     # ---- what is drawn -----------------------------------------------------------------------------------------------
 
@@ -196,210 +218,141 @@ class FigureDrawing:
             draw(marks)
 
     def _draw_line(self, marks: Marks) -> None:
-        points = np.column_stack([self._x(marks.get("x")), self._y(marks.get("y"))])
-        colour = _paint(marks.get("line_color"), marks.get("line_alpha"))
-        self.ink.line(points, colour, marks.get("line_width"), _dash(marks.get("line_dash")))
+        self._lines([(marks.get("x"), marks.get("y"))], *([marks.get(name)] for name in _LINE_LOOKS))
 
     def _draw_multiline(self, marks: Marks) -> None:
-        names = "xs", "ys", "line_color", "line_alpha", "line_width", "line_dash"
-        for xs, ys, colour, alpha, width, dash in zip(*map(marks.each, names), strict=True):
-            self.ink.line(np.column_stack([self._x(xs), self._y(ys)]), _paint(colour, alpha), width, _dash(dash))
+        self._lines([*zip(marks.each("xs"), marks.each("ys"), strict=True)], *map(marks.each, _LINE_LOOKS))
 
     def _draw_segment(self, marks: Marks) -> None:
-        names = "x0", "y0", "x1", "y1", "line_color", "line_alpha", "line_width", "line_dash"
-        for x0, y0, x1, y1, colour, alpha, width, dash in zip(*map(marks.each, names), strict=True):
-            end_points = np.column_stack([self._x([x0, x1]), self._y([y0, y1])])
-            self.ink.line(end_points, _paint(colour, alpha), width, _dash(dash))
+        ends = zip(*map(marks.each, ("x0", "x1", "y0", "y1")), strict=True)
+        self._lines([(end[:2], end[2:]) for end in ends], *map(marks.each, _LINE_LOOKS))
+
+    def _lines(self, lines: Any, colours: Any, alphas: Any, widths: Any, dashes: Any) -> None:
+        """Draw lines (x, y), which values that are not finite break."""
+        collection = LineCollection(
+            [np.column_stack(line).astype(float) for line in lines], colors=[*map(_paint, colours, alphas)],
+            linewidths=list(widths), linestyles=[*map(_dash, dashes)], zorder=self.order,
+        )  # fmt: skip
+        self.axes.add_collection(collection, autolim=False)
 
     def _draw_scatter(self, marks: Marks) -> None:
-        names = "marker", "size", "fill_color", "fill_alpha", "line_color", "line_alpha", "line_width", "angle"
-        positions = self._x(marks.each("x")), self._y(marks.each("y"))
-        mark_rows = zip(*positions, *map(marks.each, names), strict=True)
-        for x, y, kind, size, fill, opacity, line_colour, alpha, width, angle in mark_rows:
-            if np.isfinite([x, y]).all() and size:
-                inks = _paint(fill, opacity), _paint(line_colour, alpha)
-                self.ink.mark(str(kind), (x, y), size, *inks, width, float(angle or 0.0))
+        names = "x", "y", "size", "fill_color", "fill_alpha", "line_color", "line_alpha", "line_width"
+        kinds = [*zip(marks.each("marker"), marks.each("angle"), strict=True)]
+        groups: dict[Any, list[Any]] = {}  # matplotlib draws those of one marker together
+        for kind, row in zip(kinds, zip(*map(marks.each, names), strict=True), strict=True):
+            if np.isfinite(row[:2]).all():
+                groups.setdefault(kind, []).append(row)
+        for (kind, angle), group in groups.items():
+            x, y, sizes, fills, opacities, edges, alphas, widths = zip(*group, strict=True)
+            lines, is_line = [*map(_paint, edges, alphas)], kind in _OPEN_MARKERS
+            self.axes.scatter(
+                x, y, np.square(np.asarray(sizes, float)), linewidths=widths, zorder=self.order,
+                facecolors=lines if is_line else [*map(_paint, fills, opacities)],
+                edgecolors=None if is_line else lines,
+                marker=MarkerStyle(_MARKERS.get(kind, "o")).rotated(rad=float(angle or 0.0)),
+            )  # fmt: skip
 
     def _draw_varea(self, marks: Marks) -> None:
-        x, *bounds = self._x(marks.get("x")), self._y(marks.get("y1")), self._y(marks.get("y2"))
-        upper, lower = (np.column_stack([x, bound]) for bound in bounds)
-        outline = np.vstack([upper, lower[::-1]])
         fill = _paint(marks.get("fill_color"), marks.get("fill_alpha"))
-        self.ink.area(outline[np.isfinite(outline).all(axis=1)], fill)
+        x, y1, y2 = (np.asarray(marks.get(name), float) for name in ("x", "y1", "y2"))
+        self.axes.fill_between(x, y1, y2, color=fill, linewidth=0, zorder=self.order)
 
     def _draw_quad(self, marks: Marks) -> None:
         left, right, bottom, top = marks.sides()
-        side_positions = self._x(left), self._x(right), self._y(bottom), self._y(top)
-        looks = map(marks.each, ("fill_color", "fill_alpha", "hatch_pattern", "hatch_color"))
-        for x0, x1, y0, y1, fill, alpha, hatch, hatch_colour in zip(*side_positions, *looks, strict=True):
-            self.ink.area(_corners(x0, x1, y0, y1), _paint(fill, alpha))
+        corners = np.stack([left, bottom, right, bottom, right, top, left, top], axis=1).reshape(-1, 4, 2)
+        fills = [*map(_paint, marks.each("fill_color"), marks.each("fill_alpha"))]
+        boxes = PolyCollection([*corners], facecolors=fills, edgecolors="none", zorder=self.order)
+        self.axes.add_collection(boxes, autolim=False)
+        hatches = zip(corners, marks.each("hatch_pattern"), marks.each("hatch_color"), strict=True)
+        for box, hatch, colour in hatches:
             if hatch not in (None, " "):  # whatever the pattern: one line from corner to corner
-                self.ink.line(np.array([[x0, y0], [x1, y1]]), _paint(hatch_colour, 0.5))
+                self._lines([box[[0, 2]].T], [colour], [0.5], [1.0], ["solid"])
 
     _draw_vbar = _draw_hbar = _draw_quad
 
     def _draw_text(self, marks: Marks) -> None:
-        names = "text", "text_color", "x_offset", "y_offset", "text_align", "text_baseline", "text_font_size"
-        positions = zip(self._x(marks.each("x")), self._y(marks.each("y")), strict=True)
-        for (x, y), (text, colour, dx, dy, *look) in zip(
-            positions, zip(*map(marks.each, names), strict=True), strict=True
-        ):
+        names = "x", "y", "text", "text_color", "x_offset", "y_offset", "text_align", "text_baseline", "text_font_size"
+        for x, y, text, colour, dx, dy, *look in zip(*map(marks.each, names), strict=True):
             if np.isfinite([x, y]).all():
-                self._write(x + float(dx or 0), y + float(dy or 0), text, colour, *look)
+                self._write(x, y, ("data", "data"), (dx, dy), text, colour, *look)
 
-    def _write(self, x: float, y: float, text: Any, colour: Any, align: str, base: str, size: Any) -> None:
-        anchor = {"left": "l", "center": "m", "right": "r"}.get(str(align), "l")
-        anchor += {"top": "a", "middle": "m", "bottom": "d"}.get(str(base), "s")
+    def _write(
+        self, x: Any, y: Any, units: Any, offset: Any, text: Any, colour: Any, align: str, base: str, size: Any
+    ) -> None:
+        """Write a text at (x, y) in matplotlib's units, moved by an offset, px to the right and down."""
         font_px = float(str(size).removesuffix("px")) if str(size).endswith("px") else 13.0
-        self.ink.text(x, y, _words(text), font_px * 0.9, _paint(colour), anchor)
+        self.axes.annotate(
+            _words(text), (x, y), (float(offset[0] or 0), -float(offset[1] or 0)), units, "offset points",
+            color=_paint(colour), fontsize=0.9 * font_px, ha=str(align), zorder=self.order, clip_on=True,
+            va={"middle": "center", "top": "top", "bottom": "bottom"}.get(str(base), "baseline"),
+        ).set_in_layout(False)  # fmt: skip
 
     def _draw_imagergba(self, marks: Marks) -> None:
         for rgba, x, y, dw, dh in zip(*map(marks.each, ("image", "x", "y", "dw", "dh")), strict=True):
             pixels = np.ascontiguousarray(rgba).view(np.uint8).reshape(*np.shape(rgba)[:2], 4)
-            (x0, x1), (y0, y1) = np.sort(self._x([x, x + dw])), np.sort(self._y([y, y + dh]))
-            self.ink.pixels(Image.fromarray(pixels[::-1].copy(), "RGBA"), (x0, y0, x1, y1))
+            self.axes.imshow(pixels, extent=(x, x + dw, y, y + dh), zorder=self.order)
 
     def _annotation(self, mark: Span | BoxAnnotation | Label) -> None:
         """Draw the mark: a span, a box or a label."""
-        figure_width, figure_height = self._size
+        axes = self.axes
         if isinstance(mark, Span):
-            if mark.location is None:
-                return
-            position = float((self._y if mark.dimension == "width" else self._x)(mark.location))
-            line_ends = [[position, 0], [position, figure_height]]
-            if mark.dimension == "width":
-                line_ends = [[0, position], [figure_width, position]]
-            self.ink.line(
-                np.array(line_ends), _paint(mark.line_color, mark.line_alpha), mark.line_width, _dash(mark.line_dash)
-            )
+            if mark.location is not None:
+                (axes.axhline if mark.dimension == "width" else axes.axvline)(
+                    float(mark.location), color=_paint(mark.line_color, mark.line_alpha), zorder=self.order,
+                    linewidth=float(mark.line_width), linestyle=_dash(mark.line_dash),
+                )  # fmt: skip
         elif isinstance(mark, BoxAnnotation):
-            bounds = zip(
-                (mark.left, mark.right, mark.bottom, mark.top), (self._x, self._x, self._y, self._y),
-                (0.0, figure_width, figure_height, 0.0), strict=True,
-            )  # fmt: skip
-            edges = (float(scale(bound)) if isinstance(bound, int | float) else edge for bound, scale, edge in bounds)
-            self.ink.area(_corners(*edges), _paint(mark.fill_color, mark.fill_alpha))
+            bounds, edges = (mark.left, mark.right, mark.bottom, mark.top), (*self.x_range, *self.y_range)
+            sides = zip(bounds, edges, strict=True)
+            left, right, bottom, top = (bound if isinstance(bound, int | float) else edge for bound, edge in sides)
+            fill = _paint(mark.fill_color, mark.fill_alpha)
+            axes.add_patch(Rectangle((left, bottom), right - left, top - bottom, color=fill, lw=0, zorder=self.order))
         elif _words(mark.text):
-            position_by_symbol = {
-                "left": 0.0,
-                "right": figure_width,
-                "top": 0.0,
-                "bottom": figure_height,
-            }  # of the frame, which a node may name
-            x, y = (position_by_symbol.get(getattr(position, "symbol", ""), position) for position in (mark.x, mark.y))
-            if not hasattr(mark.x, "symbol"):
-                x = float(self._x(x)) if mark.x_units == "data" else float(x)
-            if not hasattr(mark.y, "symbol"):
-                y = float(self._y(y)) if mark.y_units == "data" else figure_height - float(y)
-            label_place = x + float(mark.x_offset), y - float(mark.y_offset)
-            self._write(*label_place, mark.text, mark.text_color, mark.text_align, mark.text_baseline, "15px")
+            share_by_symbol = {"left": 0.0, "right": 1.0, "top": 1.0, "bottom": 0.0}  # of the frame, which a node names
+            places, units = [mark.x, mark.y], [_UNITS[mark.x_units], _UNITS[mark.y_units]]
+            for k, place in enumerate(places):
+                if (symbol := getattr(place, "symbol", "")) in share_by_symbol:
+                    places[k], units[k] = share_by_symbol[symbol], "axes fraction"
+            look = mark.text_color, mark.text_align, mark.text_baseline, "15px"
+            self._write(places[0], places[1], tuple(units), (mark.x_offset, -mark.y_offset), mark.text, *look)
 
     # ---- legends -----------------------------------------------------------------------------------------------------
 
-    def _legend_lines(self, legend: Legend, max_width: float) -> list[list[tuple[str, Any]]]:
-        """Return the items of a legend, text and renderers, line by line: as many in a line as fit max_width px."""
-        item_lines: list[list[tuple[str, Any]]] = [[]]
-        x = self.pen.width(_words(legend.title), 13) + 12 if legend.title else 0.0
-        for item in legend.items:
-            item_text = item.label.value if isinstance(item.label, Value) else item.label
-            if not item.visible or not isinstance(item_text, str):
-                continue
-            x += LEGEND_SAMPLE_PX + self.pen.width(item_text, 13)
-            if x - 16 > max_width and item_lines[-1]:
-                item_lines.append([])
-                x = LEGEND_SAMPLE_PX + self.pen.width(item_text, 13)
-            item_lines[-1].append((item_text, item.renderers))
-        return item_lines
-
-    def _draw_legends(self, legends: Sequence[Legend], left: float, right: float) -> float:
-        """Draw the legends above the frame, whose sides these are; return its top."""
-        y = self.top + 12.0
+    def _legends(self, legends: Sequence[Legend]) -> None:
+        """Draw the legends above the frame: for each its title, then a sample and a text for each item."""
+        entries: list[tuple[Any, str]] = []
         for legend in legends:
-            for k, items in enumerate(self._legend_lines(legend, right - left)):
-                self._legend("" if k else _words(legend.title), items, left, y)
-                y += LEGEND_ROW_PX
-        return y
-
-    def _legend(self, title: str, item_renderers: Sequence[tuple[str, Any]], x: float, y: float) -> None:
-        """Draw a line of a legend at (x, y): the title, then a sample and a text for each item (text, renderer)."""
-        if title:
-            self.pen.text(x, y + 10, title, 13, INK, "lm")
-            x += self.pen.width(title, 13) + 12
-        for item_text, renderers in item_renderers:
-            for renderer in renderers:
-                self._sample(Marks(renderer), x, y)
-            self.pen.text(x + 30, y + 10, item_text, 13, INK, "lm")
-            x += LEGEND_SAMPLE_PX + self.pen.width(item_text, 13)
-
-    def _sample(self, marks: Marks, x: float, y: float) -> None:
-        """Draw the sample of a legend's item at (x, y): a marker, a box or a piece of line."""
-        fill = marks.first("fill_color")
-        ink = _paint(marks.first("line_color") or fill)
-        if marks.has("marker"):
-            self.pen.mark(str(marks.first("marker") or "circle"), (x + 12, y + 10), 10, _paint(fill), ink, 1.5)
-        elif not marks.has("line_width") or marks.kind == "VArea":
-            self.pen.area(_corners(x, x + 24, y + 4, y + 16), ink)
-        else:
-            width = marks.first("line_width")
-            line_ends = np.array([[x, y + 10.0], [x + 24, y + 10.0]])
-            line_width = float(width) if isinstance(width, int | float) else 2.0
-            self.pen.line(line_ends, ink or _paint(INK), line_width, _dash(marks.first("line_dash")))
+            if legend.title:
+                entries.append((Line2D([], [], linewidth=0), _words(legend.title)))
+            for item in legend.items:
+                item_text = item.label.value if isinstance(item.label, Value) else item.label
+                if item.visible and isinstance(item_text, str):
+                    entries.append((tuple(_sample(Marks(renderer)) for renderer in item.renderers), _words(item_text)))
+        if entries:
+            samples, texts = zip(*entries, strict=True)
+            entry_width = LEGEND_SAMPLE_PX + LETTER_PX * max(map(len, texts))
+            n_columns = min(max(int((self.width - 60) / entry_width), 1), len(texts))
+            self.part.legend(samples, texts, loc="outside upper left", ncols=n_columns, frameon=False, fontsize=13)
 
 
-def _corners(x0: float, x1: float, y0: float, y1: float) -> NDArray[np.float64]:
-    return np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]])
+def _sample(marks: Marks) -> Line2D | Patch:
+    """Return the sample of a legend's item: a marker, a box or a piece of line."""
+    fill, edge = marks.first("fill_color"), marks.first("line_color")
+    if marks.has("marker"):
+        marker = _MARKERS.get(str(marks.first("marker")), "o")
+        return Line2D([], [], ls="", marker=marker, ms=10, mfc=_paint(fill), mec=_paint(edge or fill), mew=1.5)
+    if not marks.has("line_width") or marks.kind == "VArea":
+        return Patch(color=_paint(edge or fill))
+    width = marks.first("line_width")
+    line_width = float(width) if isinstance(width, int | float) else 2.0
+    return Line2D([], [], color=_paint(edge or fill or INK), lw=line_width, ls=_dash(marks.first("line_dash")))
 
 
 def _span(bokeh_range: Any) -> tuple[float, float]:
-    limits = [
-        float(limit)
-        for limit in (bokeh_range.start, bokeh_range.end)
-        if isinstance(limit, int | float) and math.isfinite(limit)
-    ]
-    return (limits[0], limits[1]) if len(limits) == 2 and limits[0] != limits[1] else (0.0, 1.0)
-
-
-def _share(values: Any, span: tuple[float, float], log: bool) -> NDArray[np.float64]:
-    """Return the positions of values on an axis over `span`, from 0 to 1; log: whether it is logarithmic."""
-    positions, (low, high) = np.asarray(values, dtype=float), span
-    if log:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            positions = np.log10(np.where(positions > 0, positions, np.nan))
-        low, high = math.log10(max(low, 1e-300)), math.log10(max(high, 1e-300))
-    return np.asarray((positions - low) / ((high - low) or 1.0))
-
-
-def _ticks(axis: Axis, span: tuple[float, float], log: bool, n_ticks: int) -> Ticks:
-    """Return positions and texts of the ticks on an axis over `span`; log: whether it is logarithmic.
-
-    n_ticks: about how many, if the axis leaves it open.
-    """
-    start, end = min(span), max(span)
-    fixed = getattr(axis.ticker, "ticks", None)
-    tick_places = (
-        (_log_ticks(start, end) if log else _nice(start, end, n_ticks)) if fixed is None else map(float, fixed)
-    )
-    text_by_tick = {float(place): _words(text) for place, text in (axis.major_label_overrides or {}).items()}
-    is_percent = str(getattr(axis.formatter, "format", "")).endswith("%")
-    name = level_words(axis) or (lambda tick: f"{_number(round(100 * tick, 9))}%" if is_percent else _number(tick))
-    visible_places = (tick for tick in tick_places if start - 1e-12 * abs(start) <= tick <= end + 1e-12 * abs(end))
-    return [(tick, text_by_tick[tick] if tick in text_by_tick else name(tick)) for tick in visible_places]
+    ends = bokeh_range.start, bokeh_range.end
+    is_range = all(isinstance(end, int | float) and math.isfinite(end) for end in ends) and ends[0] != ends[1]
+    return (float(ends[0]), float(ends[1])) if is_range else (0.0, 1.0)
 
 
 def _number(value: float) -> str:
     return f"{value:.6g}" if value == 0 or 1e-4 <= abs(value) < 1e6 else f"{value:.2g}"
-
-
-def _nice(low: float, high: float, n_ticks: int) -> list[float]:
-    rough = (high - low) / max(n_ticks - 1, 1)
-    power = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
-    step = next(power * mantissa for mantissa in (1, 2, 5, 10) if power * mantissa >= rough * 0.999)
-    first_multiple = math.ceil(low / step - 1e-9)
-    return [round(multiple * step, 12) for multiple in range(first_multiple, math.floor(high / step + 1e-9) + 1)]
-
-
-def _log_ticks(low: float, high: float) -> list[float]:
-    start, end = math.floor(math.log10(max(low, 1e-300))), math.ceil(math.log10(max(high, 1e-300)))
-    tens = [10.0**k for k in range(start, end + 1, max(1, (end - start) // 6))]
-    inside_ticks = [ten for ten in tens if low <= ten <= high]
-    return inside_ticks if len(inside_ticks) > 1 else [m * 10.0**k for k in range(start, end + 1) for m in (1, 2, 5)]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+import alrviz
 from alrviz.data.demos import load_demo
 from alrviz.data.encode import Encoder
 from alrviz.data.splits import FOLDS, split_folds
@@ -194,3 +195,22 @@ def test_labels_are_compared_a_few_times_a_row():
     Label.compared = 0
     cross_validate_alpha(Recipe("lr", order=1, alpha="cv"), data.X, y, np.ones(len(y)))
     assert Label.compared < 40 * len(y)
+
+
+@pytest.mark.parametrize(
+    ("make", "setting"),
+    [
+        (alrviz.ALRClassifier, {"order": 1}), (alrviz.LRClassifier, {"order": 1, "alpha": "cv"}),
+        (alrviz.SelectiveALRClassifier, {"order": 1, "keep": "auto"}), (alrviz.WANBIACClassifier, {}),
+    ],
+)  # fmt: skip
+def test_time_limit_ends_every_search_and_is_named(make, setting):
+    data = alrviz.load_demo("tic-tac-toe")
+    limited = make(**setting, time_limit=1e-9).fit(data.X, data.y)
+    assert limited.alpha_ == 1.0
+    assert "time" in limited.chosen_
+    assert len(limited.alphas_) == 0
+    ample = make(**setting, time_limit=1e6).fit(data.X, data.y)
+    assert ample.alpha_ == make(**setting).fit(data.X, data.y).alpha_ != 1.0
+    with pytest.raises(alrviz.RecipeError, match="time_limit"):
+        make(**setting, time_limit=0).fit(data.X, data.y)

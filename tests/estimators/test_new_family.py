@@ -172,6 +172,8 @@ def test_a_classifier_has_its_familys_parameters_and_defaults_and_describes_them
     own |= {"discretize", "n_bins"} if not family.takes_numbers else set()
     own |= {"random_state"} if "start" in family.params or Recipe(family.name).is_random else set()
     own |= {"verbose"} if family.has_steps else set()
+    searches = "cross_tuning" in family.params or ("alpha" in family.params and family.params["alpha"].keywords)
+    own |= {"time_limit"} if searches else set()
     assert set(signature) == set(family.params) - ALIASES.get(cls, set()) | own
     for name, param in {**family.params, **ENCODING}.items():
         if name in signature:

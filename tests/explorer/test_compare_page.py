@@ -70,9 +70,9 @@ def test_the_first_settings_are_the_shortest_link():
 
 def test_equal_recipes_are_one():
     page = open_page("?page=compare&sets=xor&of=tan~tan~anje_o1")
-    assert page.tab.spec.recipes == (Recipe("tan"), Recipe("anje", order=1))
-    page.tab.chooser.change(1, Recipe("tan"))
-    assert page.tab.spec.recipes == (Recipe("tan"),)
+    assert page.tab.spec.recipes == (Recipe("tan", smoothing=1.0), Recipe("anje", order=1))
+    page.tab.chooser.change(1, Recipe("tan", smoothing=1.0))
+    assert page.tab.spec.recipes == (Recipe("tan", smoothing=1.0),)
     page.close()
 
 

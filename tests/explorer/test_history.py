@@ -170,7 +170,7 @@ def test_links_lead_back_and_to_a_comparison():
         ("monks-1",),
         ["lr", "alr"],
     )
-    assert read_link(study.compare).study_recipes == (Recipe("anje", order=1), Recipe("tan"))
+    assert read_link(study.compare).study_recipes == (Recipe("anje", order=1), Recipe("tan", smoothing=1.0))
 
 
 def test_numbers_are_saved():

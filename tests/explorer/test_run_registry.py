@@ -328,10 +328,10 @@ def shared_out(reg, clock, seconds):
     """Let the time pass in sweeps; the seconds that each entry was under way."""
     for _ in range(seconds):
         clock.now += 1.0
-        for entry in reg._queue.entries.values():
+        for entry in reg.entry_by_id.values():
             reg.note_look(entry)
         reg.sweep()
-    return {entry.owner: entry.busy_seconds for entry in reg._queue.entries.values()}
+    return {entry.owner: entry.busy_seconds for entry in reg.entry_by_id.values()}
 
 
 def test_long_runs_take_turns_and_everybody_has_as_much():

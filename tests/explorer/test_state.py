@@ -46,7 +46,7 @@ def recipes(draw, families=tuple(RUNS)):
 def test_link_without_a_setting_means_its_default_in_links():
     assert read_recipes("lr~alr_o3~hlr~hsalr~dlr~kdb") == (
         Recipe("lr", alpha=0.3), Recipe("alr", order=3, alpha=1.0), Recipe("hlr", alpha=0.3),
-        Recipe("hsalr", alpha=1.0), Recipe("dlr", alpha=10.0), Recipe("kdb", selective=False),
+        Recipe("hsalr", alpha=1.0, keep=0.6), Recipe("dlr", alpha=10.0), Recipe("kdb", selective=False),
     )  # fmt: skip
     defaults = Recipe("lr"), Recipe("halr"), Recipe("dlr"), Recipe("kdb")
     assert write_recipes(defaults) == "lr_aauto~halr_aauto~dlr_a1~kdb_STrue"

@@ -150,7 +150,7 @@ CASES = {
                 "recipes": (Recipe("lr", order=2, alpha=1.0),), "refits": "10", "subset": 3, "row": 7,
             },
             "?page=interactions&of=tan~salr&refits=7": {
-                "recipes": (Recipe("salr", alpha=1.0),), "refits": "30",
+                "recipes": (Recipe("salr", alpha=1.0, keep=0.6),), "refits": "30",
             },
         },
     ),
@@ -159,7 +159,8 @@ CASES = {
         {"measure": "brier"}, "comparison on monks-1, xor", table_shown,
         {
             "?page=compare&of=anje_o1~tan~hgb&folds=10x10&sets=iris_wine&measure=brier&view=across.1~up.0": {
-                "recipes": (NB, Recipe("tan"), Recipe("hgb")), "folds": "10x10", "measure": "brier", "across": 1,
+                "recipes": (NB, Recipe("tan", smoothing=1.0), Recipe("hgb")), "folds": "10x10",
+                "measure": "brier", "across": 1,
             },
         },
     ),

@@ -212,12 +212,22 @@ def test_a_fold_starts_from_the_weights_of_another(monkeypatch, recipe):
     assert second.evaluate(alpha, NEVER)[1] < cold
 
 
+def test_a_fold_starts_at_a_model_of_the_order_before():
+    data = alrviz.Dataset.from_arrays(*planted(500))
+    (low_order, *_), (high_order, *_) = (tuning(data, family="hlr", order=order)[2] for order in (1, 2))
+    choose_alpha.evaluate_alphas([low_order], np.log([1.0]))
+    model = low_order.model_near(np.array([1.0]))
+    high_order.start_at(model)
+    scores = low_order.objective.scores(low_order.nearest_weights(np.array([1.0])))
+    assert np.ptp(scores[:, : model.n_classes]) > 1.0
+    np.testing.assert_allclose(high_order.objective.scores(high_order.w), scores, atol=1e-9)
+
+
 def test_search_begins_at_the_alphas_of_the_goal():
     data = alrviz.Dataset.from_arrays(*planted(500))
     _, solver, folds = tuning(data, family="hlr", order=2)
     goal = choose_alpha.evaluate_alphas(folds, np.log([20.0]))
-    center, first, *_ = trials = [*choose_alpha.Descent(2, goal=goal).search(folds)]
-    assert center.values == pytest.approx((choose_alpha.MAX_ALPHA,) * 2)
+    first, *_ = trials = [*choose_alpha.Descent(2, goal=goal).search(folds)]
     assert first.values == pytest.approx((20.0, 20.0 * 10**0.5))
     assert min(trial.loss for trial in trials) == pytest.approx(
         min(trial.loss for trial in solver.strategy.search(folds)), rel=0.01

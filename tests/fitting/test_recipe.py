@@ -275,7 +275,7 @@ def test_lookups_by_name():
     assert choices("lr", "alpha") == ()
     assert check_param("alr", "order", 3.0) == 3
     assert isinstance(check_param("alr", "order", 3.0), int)
-    assert set(family_of("anje").params) == {"order", "smoothing", "missing", "unseen"}
+    assert set(family_of("anje").params) == {"order", "smoothing", "missing", "unseen", "class_weight"}
     with pytest.raises(RecipeError, match="family 'nb' is not known"):
         choices("nb", "order")
 

@@ -22,6 +22,7 @@ def test_marks_have_columns_and_values():
     assert marks.each("size") == [7, 7]
     assert marks.first("fill_color") == "#ff0000"
     assert Marks(fig.scatter([], [], color="#0000ff")).each("fill_color") == []
+    assert Marks(fig.scatter([1.0], [2.0], marker="x")).each("marker") == ["x"], "not the column x"
 
 
 def test_lines_of_different_lengths_become_contours():

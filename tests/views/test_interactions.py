@@ -124,6 +124,22 @@ def test_an_effect_is_corrected_by_hand():
     view.press_stop()
 
 
+def test_what_cannot_be_corrected_is_not_offered():
+    data = alrviz.load_demo("age-curve", rows=400)
+    density = alrviz.InteractionsView(alrviz.interactions(alrviz.DLRClassifier(alpha=1.0).fit(data.X, data.y), data))
+    part = density.editing
+    assert part.set.disabled
+    assert [part.undo.visible, part.keep.visible, part.rising.visible] == [False] * 3
+    data = alrviz.load_demo("age-curve")
+    pairs = alrviz.interactions(alrviz.LRClassifier(order=2, alpha=1.0).fit(data.X, data.y), data)
+    view = alrviz.InteractionsView(pairs, subset=pairs.number_of("age"))
+    assert view.editing.set.disabled
+    assert view.editing.flat.disabled
+    view.editing.falling.param.trigger("clicks")  # changes the pair
+    assert view.editing.edits.log["columns"].unique().tolist() == ["age & pressure"]
+    assert view.editing.undo.visible
+
+
 def test_a_row_is_taken_apart_and_its_levels_are_tried(view):
     view.row = 5
     row = view.one_row

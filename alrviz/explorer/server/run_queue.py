@@ -139,7 +139,7 @@ class Entry:
         with queue.lock:
             if self.job.ended or (not steps and self.under_way and not self.rotated_out):
                 return
-            queue.on_start(self)
+            queue.add_entry(self)
             self.last_look = queue.clock()
             if steps and self.was_started and not self.in_queue:
                 cast("Race", self.job).step(steps)
@@ -149,7 +149,7 @@ class Entry:
                     self.in_queue = True
                     queue.queued_entries.append(self)
                 queue.start_next()
-        queue.on_wake()
+        queue.wake()
 
     def step(self, count: int = 1) -> None:
         """Take single steps; the first steps of a race wait for a place, like `start`."""
@@ -264,28 +264,39 @@ class RunQueue:
     Args:
         limits: numbers of running jobs, threads and bytes, of one owner and in all.
         clock: seconds, monotonic.
-        on_start: called with an entry that is to start; the registry adds it again if it was dropped.
-        on_wake: called when a job may have started.
 
     Attributes:
-        entries: all entries of the process, by id; dropped entries are removed.
+        entry_by_id: all entries of the process; dropped entries are removed.
         queued_entries: entries in the queue.
         lock: to be held while entries change.
         shares: each owner's past use of the machine.
     """
 
-    def __init__(
-        self,
-        limits: ServerLimits,
-        clock: Callable[[], float],
-        on_start: Callable[[Entry], None],
-        on_wake: Callable[[], None],
-    ):
-        self.limits, self.clock, self.on_start, self.on_wake = limits, clock, on_start, on_wake
-        self.entries: dict[str, Entry] = {}
+    def __init__(self, limits: ServerLimits, clock: Callable[[], float]):
+        self.limits, self.clock = limits, clock
+        self.entry_by_id: dict[str, Entry] = {}
         self.shares = Shares(clock())
         self.lock = threading.RLock()
         self.queued_entries: list[Entry] = []
+
+    def wake(self) -> None:
+        """Call `admit` regularly from now on: a job may have started."""
+
+    def add_entry(self, entry: Entry) -> None:
+        """Add an entry, unless it is there, and drop its owner's oldest inactive jobs beyond the limit `kept`.
+
+        A page may still show an entry that was dropped, and start it again.
+        """
+        with self.lock:
+            if entry.id in self.entry_by_id:
+                return
+            self.entry_by_id[entry.id] = entry
+            owned_entries = [e for e in self.entry_by_id.values() if e.owner == entry.owner]
+            resting_entries = [e for e in owned_entries if not e.under_way and not e.in_queue]
+            n_surplus = len(resting_entries) - self.limits.kept if self.limits.kept is not None else 0
+            for dropped_entry in resting_entries[: max(n_surplus, 0)]:
+                self.end(dropped_entry)
+                del self.entry_by_id[dropped_entry.id]
 
     def release(self, entry: Entry) -> None:
         """Remove a paused or stopped job from the queue, and start the next one."""
@@ -310,7 +321,7 @@ class RunQueue:
 
     def _charge_running_time(self) -> None:
         """Charge the time since the last call to running jobs and their owners."""
-        running_entries = [e for e in self.entries.values() if e.under_way]
+        running_entries = [e for e in self.entry_by_id.values() if e.under_way]
         owners = [entry.owner for entry in running_entries]
         passed_seconds = self.shares.charge_time(
             self.clock(), owners, [*owners, *(entry.owner for entry in self.queued_entries)]
@@ -327,7 +338,7 @@ class RunQueue:
         waiting_entries = [entry for entry in self.queued_entries if not entry.under_way]
         if not waiting_entries:
             return
-        running_entries = [e for e in self.entries.values() if e.under_way]
+        running_entries = [e for e in self.entry_by_id.values() if e.under_way]
         shortest_turn, longest_turn = TURN_SECONDS
         n_jobs = len(running_entries) + len(waiting_entries)
         turn_seconds = min(max(ROUND_SECONDS * len(running_entries) / n_jobs, shortest_turn), longest_turn)
@@ -353,7 +364,7 @@ class RunQueue:
     def _end_largest(self) -> None:
         """Stop the run with the largest steps if memory is full; once stopped, it can be dropped."""
         if not self._make_room():
-            growing_entries = [e for e in self.entries.values() if e.step_bytes and (e.under_way or e.rotated_out)]
+            growing_entries = [e for e in self.entry_by_id.values() if e.step_bytes and (e.under_way or e.rotated_out)]
             if growing_entries:
                 self.end(max(growing_entries, key=lambda e: e.step_bytes), MEMORY_FULL)
 
@@ -370,7 +381,7 @@ class RunQueue:
         for entry in list(self.queued_entries):
             if not entry.in_queue:
                 continue  # ended to make room for an earlier one of this loop
-            running_entries = [e for e in self.entries.values() if e.under_way]
+            running_entries = [e for e in self.entry_by_id.values() if e.under_way]
             if entry not in running_entries and self._has_place(entry, running_entries) and self._make_room(entry):
                 entry.was_started, entry.turn_start = True, self.clock()
                 if entry.steps:
@@ -393,7 +404,7 @@ class RunQueue:
         drops, has_room = self._plan_drops(entry)
         for dropped_entry, note in drops.items():
             self.end(dropped_entry, note)
-            self.entries.pop(dropped_entry.id, None)
+            self.entry_by_id.pop(dropped_entry.id, None)
         return has_room
 
     def _plan_drops(self, entry: Entry | None = None) -> tuple[dict[Entry, str], bool]:
@@ -405,7 +416,7 @@ class RunQueue:
         entry: the job; None for the steps of all jobs, for which only inactive jobs are dropped.
         """
         current_time, idle_seconds, memory_limit = self.clock(), self.limits.idle, self.limits.memory
-        other_entries = (e for e in self.entries.values() if e is not entry)
+        other_entries = (e for e in self.entry_by_id.values() if e is not entry)
         bytes_by_entry = {e: e.n_bytes for e in other_entries if e.was_started or e.step_bytes}
         used_bytes = sum(bytes_by_entry.values()) + (0 if entry is None else entry.n_bytes)
         excess_bytes = 0 if memory_limit is None else used_bytes - memory_limit

@@ -1,8 +1,8 @@
 """The runs of the process: found again after a reload, and stopped when nobody looks at them.
 
 Runs belong to the process, not to a browser tab. Each is an `Entry` with two 128-bit names: its `id`, by which only its
-owner finds it, and its `token`, the secret of a link that opens it read-only. The `RunQueue` schedules them. `sweep`,
-called every second, stops runs that nobody has looked at for a while.
+owner finds it, and its `token`, the secret of a link that opens it read-only. The registry is their queue too
+(`RunQueue`). `sweep`, called every second, stops runs that nobody has looked at for a while.
 
 Ended runs stay in memory until their memory is needed, because owners leave without notice. When nobody has visited the
 server for a while, runs that are in the run store too and on no open page are dropped; an owner who returns opens them
@@ -38,7 +38,7 @@ class CapReached(AlrvizError):
     """A job exceeds a server's limits by itself, such as a race larger than all memory for runs."""
 
 
-class Registry:
+class Registry(RunQueue):
     """All runs of a process.
 
     Args:
@@ -54,12 +54,10 @@ class Registry:
     def __init__(
         self, limits: ServerLimits | None = None, clock: Callable[[], float] = time.monotonic, timer: bool = True
     ):
-        self.limits = limits or limits_from()
+        super().__init__(limits or limits_from(), clock)
         self.tables = UploadedTables(self.limits, clock)
-        self.classes = Classes(clock, self._wake_sweeper)
-        self._clock = clock
+        self.classes = Classes(clock, self.wake)
         self._timer = timer
-        self._queue = RunQueue(self.limits, clock, self._add_entry, self._wake_sweeper)
         self._last_visit = clock()  # of any visitor
         self._visitors: dict[str, None] = {}  # owners, the latest last
         self._gc_countdown = 0  # sweeps until memory is collected again
@@ -83,44 +81,27 @@ class Registry:
                 f"for all runs together; choose a lower order or {remedy}"
             )
         threads = min(threads, self.limits.threads or threads)
-        job.entry = entry = Entry(job, owner, self._queue, bytes, threads, last_look=self._clock())
-        with self._queue.lock:
-            self._add_entry(entry)
+        job.entry = entry = Entry(job, owner, self, bytes, threads, last_look=self.clock())
+        self.add_entry(entry)
         return entry
-
-    def _add_entry(self, entry: Entry) -> None:
-        """Add an entry, unless it is there; a page may still show one that was dropped, and start it again."""
-        if entry.id not in self._queue.entries:
-            self._queue.entries[entry.id] = entry
-            self._drop_old(entry.owner)
-
-    def _drop_old(self, owner: str) -> None:
-        """Drop the owner's oldest inactive jobs beyond the limit `kept`."""
-        resting_entries = [
-            e for e in self._queue.entries.values() if e.owner == owner and not e.under_way and not e.in_queue
-        ]
-        n_surplus = len(resting_entries) - self.limits.kept if self.limits.kept is not None else 0
-        for entry in resting_entries[: max(n_surplus, 0)]:
-            self._queue.end(entry)
-            del self._queue.entries[entry.id]
 
     def find(self, id: str, owner: str) -> Entry | None:
         """Return the owner's entry of this id, None without one; nobody else finds it."""
-        entry = self._queue.entries.get(id)
+        entry = self.entry_by_id.get(id)
         return entry if entry is not None and entry.owner == owner else None
 
     def entries(self, owner: str) -> list[Entry]:
         """Return all entries of an owner, the oldest first."""
-        return [entry for entry in list(self._queue.entries.values()) if entry.owner == owner]
+        return [entry for entry in list(self.entry_by_id.values()) if entry.owner == owner]
 
     def find_by_token(self, token: str) -> Entry | None:
         """Return the entry whose read-only link holds `token`; None without one."""
-        return next((e for e in list(self._queue.entries.values()) if secrets.compare_digest(e.token, token)), None)
+        return next((e for e in list(self.entry_by_id.values()) if secrets.compare_digest(e.token, token)), None)
 
     def share_link(self, entry: Entry) -> str:
         """Return the token of an entry's link, and note that it was given away."""
-        with self._queue.lock:
-            self._add_entry(entry)
+        with self.lock:
+            self.add_entry(entry)
             entry.is_shared = True
             return entry.token
 
@@ -136,16 +117,16 @@ class Registry:
 
     def note_address(self, owner: str, address: str) -> None:
         """Note the address of an owner, for fair shares: cookies can be made at will, addresses cannot."""
-        with self._queue.lock:
-            self._queue.shares.note_address(owner, address)
+        with self.lock:
+            self.shares.note_address(owner, address)
 
     def note_look(self, entry: Entry) -> None:
         """Note that somebody looks at an entry now."""
-        entry.last_look = self._last_visit = self._clock()
+        entry.last_look = self._last_visit = self.clock()
 
     def note_visit(self, owner: str) -> None:
         """Note that an owner's browser is connected."""
-        self._last_visit = self._clock()
+        self._last_visit = self.clock()
         self._visitors.pop(owner, None)
         self._visitors[owner] = None
         if len(self._visitors) > _MAX_VISITORS:
@@ -157,27 +138,27 @@ class Registry:
 
     def add_page(self, runs: "ShownRuns") -> None:
         """Note that a page is open: the runs that it shows are not dropped."""
-        with self._queue.lock:
+        with self.lock:
             self._open_pages.add(runs)
 
     def remove_page(self, runs: "ShownRuns") -> None:
         """Note that a page is closed."""
-        with self._queue.lock:
+        with self.lock:
             self._open_pages.discard(runs)
 
     def sweep(self) -> None:
         """Stop runs that nobody looks at, start queued ones, drop runs that are stored, and end idle classes."""
         self.classes.sweep()
-        with self._queue.lock:
-            current_time, idle_seconds, keep_hours = self._clock(), self.limits.idle, self.limits.hours
+        with self.lock:
+            current_time, idle_seconds, keep_hours = self.clock(), self.limits.idle, self.limits.hours
             keep_seconds = None if keep_hours is None else keep_hours * 3600
-            for entry in list(self._queue.entries.values()):
+            for entry in list(self.entry_by_id.values()):
                 max_seconds = keep_seconds if entry.keep else idle_seconds
                 is_active = entry.under_way or entry.in_queue
                 if is_active and max_seconds is not None and current_time - entry.last_look > max_seconds:
                     time_text = f"{keep_hours} h" if entry.keep else f"{idle_seconds} s"
-                    self._queue.end(entry, UNATTENDED.format(time=time_text))
-            self._queue.admit()
+                    self.end(entry, UNATTENDED.format(time=time_text))
+            self.admit()
             n_dropped = self._drop_stored(current_time)
             self._gc_countdown = GC_SWEEPS if n_dropped else max(self._gc_countdown - 1, 0)
             is_last_look = self._gc_countdown == 1  # by now the threads of dropped runs and their callbacks have ended
@@ -193,10 +174,10 @@ class Registry:
         oldest_look = current_time - idle_seconds
         shown_ids = {entry.id for runs in self._open_pages for entry in runs.entries}
         dropped_entries = [
-            e for e in self._queue.entries.values() if e.id not in shown_ids and self._can_drop(e, oldest_look)
+            e for e in self.entry_by_id.values() if e.id not in shown_ids and self._can_drop(e, oldest_look)
         ]
         for entry in dropped_entries:
-            del self._queue.entries[entry.id]
+            del self.entry_by_id[entry.id]
         return len(dropped_entries)
 
     def _can_drop(self, entry: Entry, since: float) -> bool:
@@ -205,10 +186,11 @@ class Registry:
             return False
         return isinstance(entry.job, Study) or bool(entry.job.ended and entry.keeper and entry.keeper.stored)
 
-    def _wake_sweeper(self) -> None:
+    def wake(self) -> None:
+        """Sweep once a second from now on, until there is no active run and no class."""
         if not self._timer:
             return
-        with self._queue.lock:
+        with self.lock:
             if self._sweeper is None or not self._sweeper.alive:
                 self._sweeper = Job(self._run_sweeper, "alrviz-registry")
                 self._sweeper.start()
@@ -217,10 +199,10 @@ class Registry:
         while True:
             stop.rest(1.0)
             self.sweep()
-            with self._queue.lock:
-                entries = self._queue.entries.values()
+            with self.lock:
+                entries = self.entry_by_id.values()
                 has_work = any(e.under_way or (_is_droppable(e) and self.limits.idle) for e in entries)
-                if not (self._queue.queued_entries or has_work or self._gc_countdown or self.classes.count):
+                if not (self.queued_entries or has_work or self._gc_countdown or self.classes.count):
                     self._sweeper = None
                     return
 

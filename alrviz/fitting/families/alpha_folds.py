@@ -1,6 +1,6 @@
 """The folds that choose alpha="auto": fits to a part of the training rows, compared on the rest."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import comb, floor, log10
@@ -28,7 +28,7 @@ from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import Alpha
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
-from alrviz.stop import StopToken
+from alrviz.stop import Deadline, StopToken
 
 AUTO = "auto"
 # The alpha of all orders before any is chosen, and if there are too few rows to hold some out.
@@ -70,21 +70,25 @@ def with_alpha_search(problem: FitProblem, request: FitRequest) -> FitProblem:
     """Return the fit with a solver that first finds the alphas, if alpha="auto"."""
     if request.params.get("alpha") != AUTO:
         return problem
+    limited = replace(request, stop=Deadline(request.stop, request.search_seconds))
     solver = AlphaTuned(
-        problem.fit.solver, lambda: _alpha_folds(request), _descent(request), INITIAL_ALPHA, request.stop,
+        problem.fit.solver, lambda: _alpha_folds(limited), _descent(request), INITIAL_ALPHA, limited.stop,
         partial(first_weights, problem.fit.objective, request),
     )  # fmt: skip
     return replace(problem, fit=replace(problem.fit, solver=solver))
 
 
 def best_on_folds(
-    request: FitRequest, on_trial: Callable[[dict[str, float]], None], goal: Candidate | None = None
-) -> tuple[Candidate | None, LinearModel | None]:
+    request: FitRequest,
+    on_trial: Callable[[dict[str, float]], None],
+    goal: Candidate | None = None,
+    start_models: Sequence[LinearModel] = (),
+) -> tuple[Candidate | None, list[LinearModel]]:
     """Evaluate a recipe on its folds, at its best alphas with alpha="auto"; return the candidate with its losses by
-    row, and the first fold's model if alphas were chosen by passes over cells.
+    row, and a model of each fold if alphas were chosen by passes over cells.
 
     The candidate is None if there are too few rows to hold some out. `on_trial` is called with each trial. Folds that
-    cannot decide whether it is below the `goal` are left out.
+    cannot decide whether it is below the `goal` are left out. `start_models`: at which the first fits of folds start.
     """
 
     def report_candidate(candidate: Candidate) -> None:
@@ -93,24 +97,27 @@ def best_on_folds(
     if request.params.get("alpha") != AUTO:
         folds = [_alpha_fold(problem, final_weights(problem, request.stop)) for problem in _folds(request, False)]
         if not folds:
-            return None, None
+            return None, []
         candidate = candidate_of(folds, [row_losses(fold.objective, fold.w, fold.heldout) for fold in folds])
         report_candidate(candidate)
-        return candidate, None
+        return candidate, []
     close = n_validation_folds(request.prepared.encoded.class_rows) == 1
-    first_fold: SlopedFold | None = None
+    cell_folds: list[AlphaFold] = []
 
     def alpha_folds() -> Iterator[SlopedFold]:
-        nonlocal first_fold
+        start = iter(start_models)
         for fold in _alpha_folds(request, False):
-            first_fold = first_fold or fold
+            if isinstance(fold, AlphaFold):
+                cell_folds.append(fold)
+                if (model := next(start, None)) is not None:
+                    fold.start_at(model)
             yield fold
 
     strategy = replace(_descent(request), goal=goal, close=close)
     best_candidate = choose_alpha(alpha_folds(), strategy, request.stop, report_candidate)
-    if best_candidate is None or not isinstance(first_fold, AlphaFold):
-        return best_candidate, None
-    return best_candidate, first_fold.model_near(np.exp(best_candidate.log_values))
+    if best_candidate is None:
+        return None, []
+    return best_candidate, [fold.model_near(np.exp(best_candidate.log_values)) for fold in cell_folds]
 
 
 def final_weights(problem: FitProblem, stop: StopToken) -> Floats:
@@ -198,11 +205,11 @@ def uses_gram_matrix(recipe: FitSettings, encoded: Encoded) -> bool:
     if not (recipe.definition.fits_by_gram and is_supported) or order > n_columns or n_rows > MAX_GRAM_ROWS:
         return False
     tuples = recipe.definition.counted_tuples(params, n_columns)[-1]
-    levels = encoded.levels[tuple_columns(encoded.levels, tuples)]
-    n_columns = len(levels)
+    levels_in_tuples = encoded.levels[tuple_columns(encoded.levels, tuples)]
+    n_tuple_columns = len(levels_in_tuples)
     n_cells = sum(
-        min(count_cells(levels, size), comb(n_columns, size) * max(n_rows, MAX_GRID_CELLS))
-        for size in tuple_sizes(tuples, n_columns)
+        min(count_cells(levels_in_tuples, size), comb(n_tuple_columns, size) * max(n_rows, MAX_GRID_CELLS))
+        for size in tuple_sizes(tuples, n_tuple_columns)
     )
     if n_rows * n_rows > PAIRS_PER_CELL * n_cells:
         return False

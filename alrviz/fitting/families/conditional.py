@@ -5,7 +5,7 @@ Missing values are a level, or summed out along the structure, in which each col
 """
 
 from collections.abc import Hashable, Mapping
-from math import prod
+from math import inf, prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -36,7 +36,7 @@ from alrviz.models.structures import Structure, naive_structure, structure_of_pa
 from alrviz.passes.aligned_buffers import class_widths
 from alrviz.passes.cost_model import PassSize
 from alrviz.passes.warm import warm_passes
-from alrviz.stop import NEVER, StopToken
+from alrviz.stop import NEVER, Deadline, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
@@ -195,15 +195,20 @@ class ELR(Networks):
         classes = prepared.encoded.classes
         covered = prepared.covered_rows(1, stop)
         baseline = observers.baseline_losses(covered, tables, params["class_weight"], classes, stop)
-        fit, heldout = self.assemble(prepared, recipe, params, stop)
+        fit, heldout = self.assemble(prepared, recipe, params, stop, request.search_seconds)
         return FitProblem(fit, heldout, baseline, None, compiled, (observers.observe_first_rise(),))
 
     def assemble(
-        self, prepared: TrainingData, recipe: FitSettings, params: Params, stop: StopToken = NEVER
+        self,
+        prepared: TrainingData,
+        recipe: FitSettings,
+        params: Params,
+        stop: StopToken = NEVER,
+        search_seconds: float = inf,
     ) -> tuple[Fit, ConditionalRows | None]:
         """Return the fit of `recipe` with its complete `params` to prepared rows, and the held-out rows.
 
-        The folds use the structure of all training rows too.
+        The folds use the structure of all training rows too. search_seconds: limit of cross-tuning.
 
         Raises:
             RecipeError: a structure with unknown columns or a cycle, or a class weight for an unknown class.
@@ -227,7 +232,7 @@ class ELR(Networks):
         max_iter = params["max_iter"]
         solver: BrentGradients | CrossTuned = BrentGradients()
         if params["cross_tuning"]:
-            solver = CrossTuned(BrentGradients(), int(fold.max()) + 1, make, max_iter)
+            solver = CrossTuned(BrentGradients(), int(fold.max()) + 1, make, max_iter, Deadline(stop, search_seconds))
         return Fit(objective, solver, objective.start, max_iter, params["tol"]), heldout
 
     def cost(self, shape: TableShape, params: Params, tables: Estimate) -> Cost:

@@ -6,6 +6,7 @@ excludes another, nothing is random, nothing is compiled.
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.data.encoded import SMOOTH_WAYS
@@ -65,6 +66,7 @@ class FitRequest:
         stop: ends it.
         on_level: called with each level of tuples that was scored.
         max_memory: bytes that further fits may use; None for half of the free memory.
+        search_seconds: that a search for alphas or iterations may take.
     """
 
     prepared: "TrainingData"
@@ -74,6 +76,7 @@ class FitRequest:
     stop: StopToken = NEVER
     on_level: "Callable[[Level], None]" = lambda level: None
     max_memory: int | None = None
+    search_seconds: float = inf
 
 
 @dataclass(frozen=True, eq=False)

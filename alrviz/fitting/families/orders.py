@@ -25,7 +25,8 @@ from alrviz.models.cell_space import AllOrders, Tuples, tuple_columns, tuple_siz
 from alrviz.models.tuple_selection import Level, SelectionRows, next_tuples, top_scores
 
 _KEEP = replace(
-    KEEP, default=1.0, keywords={}, help="Share of the tuples of each order from 2 on that are kept, or above 1 their "
+    KEEP, default=1.0, link_default=None, keywords={},
+    help="Share of the tuples of each order from 2 on that are kept, or above 1 their "
     "number: those that, by the residuals of a model of the orders below, should lower validation log loss most; "
     "tuples of three or more grow from those that were kept. Single columns all stay.",
 )  # fmt: skip

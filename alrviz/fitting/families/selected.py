@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from alrviz.models.cell_space import Tuples
 
 KEEP = Param(
-    0.6, low=0.001, high=1e6, keywords={"auto": "auto"}, label="Fraction or number of tuples kept", key="P", step=0.05,
+    0.8, link_default=0.6, low=0.001, high=1e6, keywords={"auto": "auto"},
+    label="Fraction or number of tuples kept", key="P", step=0.05,
     help="Share of the scored tuples that are kept, those with the highest scores, or above 1 their number; of a "
     "hierarchy at each level.",
     meanings={

@@ -16,7 +16,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
+from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +46,7 @@ from alrviz.fitting.runs.pass_checkpoint import ROWS, PassCheckpoint
 from alrviz.fitting.runs.run_attributes import RunAttributes
 from alrviz.fitting.runs.snapshots import Snapshots
 from alrviz.fitting.runs.trace import Trace
+from alrviz.fitting.solvers.alpha_tuned import ChosenAlpha
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.state import SolverState
 from alrviz.fitting.solvers.step import DIVERGED, FAILED, STOPPED, Outcome, Step
@@ -55,7 +58,7 @@ from alrviz.models.tables import Tables
 from alrviz.models.tuple_selection import Level
 from alrviz.passes.cluster import ClusterChunks, connect, local_chunks, require_dask
 from alrviz.passes.stream import Chunks
-from alrviz.stop import StopToken
+from alrviz.stop import Deadline, StopToken
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -82,7 +85,8 @@ class Run(RunAttributes, Job[Step]):
             or a `distributed.Client`: the same bits, sooner. Steps row by row (AdaGrad's) run on this machine.
         progress: for a table read in batches, called with what is read or encoded, and the number of rows so far.
         on_trial: called with each entry of `trials` as it comes.
-        time_limit: seconds of the search of order="auto", see `choose_order`; None for no limit.
+        time_limit: seconds of the search for order, levels, share of tuples and alphas; None for no limit. It ends with
+            the best settings so far; the first order is always tried.
         estimate: an earlier estimate for the same rows and threads; None to estimate when the run starts, which also
             happens if less memory is free by then than the estimate needs.
 
@@ -282,9 +286,14 @@ class Run(RunAttributes, Job[Step]):
             self.recipe, self._alpha_was_chosen = self.recipe.replace(**chosen_params), True
             values_text = ", ".join(f"{name}={in_digits(value)}" for name, value in chosen_params.items())
             n_trials = sum(step.kind == "search" for step in self.trace.since(0))
+            choice_text = f"was chosen by validation log loss of folds, in {n_trials} trials"
+            if isinstance(state.carry, ChosenAlpha) and state.carry.ended_early:
+                choice_text = (choice_text if n_trials else "is the first guess") + (
+                    f"; further ones were not tried, as time_limit={self._time_limit:g} was over"
+                )
             self._choices = [
                 *self._choices,
-                f"{values_text} was chosen by validation log loss of folds, in {n_trials} trials",
+                f"{values_text} {choice_text}",
             ]
 
     def replay(self, index: int) -> "Run":
@@ -440,7 +449,7 @@ class Run(RunAttributes, Job[Step]):
 
     def _problem_of_rows(self) -> FitProblem:
         """Return the fit of the recipe to a table in memory."""
-        stop = self.token
+        stop, search_end = self.token, monotonic() + (inf if self._time_limit is None else self._time_limit)
         if self._prepared is None:
             self.activity = "encoding"
             self._encode = partial(prepare, self.dataset, n_jobs=self._n_jobs, stop=stop)  # type: ignore[arg-type]
@@ -454,7 +463,7 @@ class Run(RunAttributes, Job[Step]):
             self.recipe = self.recipe.replace(discretize="smooth")  # there are no other levels to try
         if AUTO in (self.recipe.params.get("order"), self.recipe.discretize):
             prepared = self._prepared = self._choose_order(prepared)
-        self._choose_keep(partial(self._without_validation, prepared))
+        self._choose_keep(partial(self._without_validation, prepared), search_end - monotonic())
         recipe = self.recipe
         self.activity = "estimating"
         cost = self.estimate
@@ -462,7 +471,16 @@ class Run(RunAttributes, Job[Step]):
             self.estimate = cost = estimate(recipe, TableShape.from_prepared(prepared, stop), self._max_memory)
         require_memory(cost)
         params = _with_solver(recipe, cost)
-        request = FitRequest(prepared, recipe, params, self._report, stop, self._levels.append, self._max_memory)
+        request = FitRequest(
+            prepared,
+            recipe,
+            params,
+            self._report,
+            stop,
+            self._levels.append,
+            self._max_memory,
+            search_end - monotonic(),
+        )
         problem = recipe.definition.make(request)
         objective = problem.fit.objective
         w0 = first_weights(objective, request, recipe.params["alpha"]) if self._alpha_was_chosen else None
@@ -542,11 +560,11 @@ class Run(RunAttributes, Job[Step]):
         self._fold_model = None if sampled else choice.model
         return choice.prepared
 
-    def _choose_keep(self, build: Build) -> None:
-        """Choose how many tuples the model keeps, if the recipe leaves it open."""
+    def _choose_keep(self, build: Build, max_seconds: float = inf) -> None:
+        """Choose how many tuples the model keeps, if the recipe leaves it open, in a search of at most max_seconds."""
         if self.recipe.params.get("keep") == AUTO:
             self.activity = "choosing keep"
-            self.recipe, sentence = choose_n_tuples(self.recipe, build, self.token)
+            self.recipe, sentence = choose_n_tuples(self.recipe, build, Deadline(self.token, max_seconds))
             self._choices = [*self._choices, sentence]
 
     def _without_validation(self, prepared: TrainingData, recipe: Recipe) -> FitProblem:

@@ -20,12 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from alrviz.errors import TimeOver
 from alrviz.fitting.objectives.ridge import Point
 from alrviz.fitting.solvers.choose_alpha import (
     Candidate,
     Descent,
     Search,
     SlopedFold,
+    better_of,
     named_alphas,
     row_losses,
 )
@@ -95,7 +97,13 @@ class AlphaFold:
 
     def start_from(self, other: "AlphaFold", value: Floats) -> None:
         """Start at the end of the other fold's fit nearest to these alphas (G,), in the cells that both have."""
-        w = self.objective.weights_near(other.model_near(value))
+        self.start_at(other.model_near(value))
+
+    def start_at(self, model: LinearModel) -> None:
+        """Start the first fit at a model of other rows or a lower order, in the cells that both have, if their levels
+        are the same.
+        """
+        w = self.objective.weights_near(model)
         self.w = self.w if w is None else w
 
     def model_near(self, alpha: Floats) -> LinearModel:
@@ -193,10 +201,11 @@ class RowFold:
 
 @dataclass(frozen=True)
 class ChosenAlpha:
-    """The chosen alphas, and the inner solver's carry."""
+    """The chosen alphas, the inner solver's carry, and whether the time was over before the search had ended."""
 
     alpha: tuple[float, ...]
     carry: object = None
+    ended_early: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +217,7 @@ class AlphaSearch:
     """
 
     trials: Search
+    best: Candidate | None = None  # so far
 
 
 @dataclass(frozen=True)
@@ -218,8 +228,8 @@ class AlphaTuned(Solver):
         solver: takes the steps.
         make: returns the folds; none if there are too few rows to hold some out.
         strategy: chooses the alphas.
-        fallback: the alpha of all orders if nothing can be held out.
-        stop: ends the search.
+        fallback: the alpha of all orders if nothing can be held out, or no alpha was tried in time.
+        stop: ends the search; at a `Deadline` the best alphas so far are used.
         first: returns the weights at which the fit with the chosen alphas begins; None for its own start.
     """
 
@@ -246,12 +256,14 @@ class AlphaTuned(Solver):
         if not isinstance(state.carry, ChosenAlpha):
             try:
                 trial = next(state.carry.trials)
-            except StopIteration as end:
-                best_candidate: Candidate | None = end.value
+            except (StopIteration, TimeOver) as end:
+                ended_early = isinstance(end, TimeOver)
+                best_candidate: Candidate | None = state.carry.best if isinstance(end, TimeOver) else end.value
                 alpha = (self.fallback,) * self.strategy.n_alphas if best_candidate is None else best_candidate.values
-                return self._begin_fit(objective, state, alpha)
+                return self._begin_fit(objective, state, ChosenAlpha(alpha, ended_early=ended_early))
             return replace(
                 state, passes=state.passes + trial.passes, kind="search",
+                carry=replace(state.carry, best=better_of(state.carry.best, trial)),
                 extra={**trial.alphas_by_name, "search_log_loss": trial.loss, "search_folds": trial.folds},
             )  # fmt: skip
         chosen_alpha = state.carry
@@ -269,14 +281,15 @@ class AlphaTuned(Solver):
             return {}
         return {"alpha": state.carry.alpha if self.strategy.n_alphas > 1 else state.carry.alpha[0]}
 
-    def _begin_fit(self, objective: "LinearObjective", state: SolverState, alpha: tuple[float, ...]) -> SolverState:
+    def _begin_fit(self, objective: "LinearObjective", state: SolverState, chosen: ChosenAlpha) -> SolverState:
         """Return the state after the first iteration of the fit at the chosen alphas."""
+        alpha = chosen.alpha
         objective.penalise(alpha if self.strategy.n_alphas > 1 else alpha[0])
         w = self.first(alpha)
         first_state = self.solver.init(objective, state.point.w if w is None else w)
         started = replace(
             first_state, index=state.index, evaluations=state.evaluations + 1, passes=state.passes + 1.0,
-            carry=ChosenAlpha(alpha, first_state.carry),
+            carry=replace(chosen, carry=first_state.carry),
         )  # fmt: skip
         return self.advance(objective, started)
 

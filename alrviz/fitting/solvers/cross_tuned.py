@@ -21,6 +21,7 @@ from alrviz.errors import plural
 from alrviz.fitting.solvers.cg_brent import BrentGradients
 from alrviz.fitting.solvers.state import Solver, SolverState, stalled
 from alrviz.passes.aligned_buffers import Floats
+from alrviz.stop import Deadline
 
 if TYPE_CHECKING:
     from alrviz.fitting.objectives.conditional import ConditionalObjective, ConditionalRows
@@ -56,10 +57,11 @@ class Tuning:
 
 @dataclass(frozen=True, eq=False)
 class TunedIterations:
-    """The chosen number of iterations, and the inner solver's carry."""
+    """The chosen number of iterations, the inner solver's carry, and a clause on folds that were not tried."""
 
     iterations: int
     carry: Any = None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,12 +73,14 @@ class CrossTuned(Solver):
         n_folds: number of folds, at most the number of rows.
         make: returns a fold's fit by its number.
         max_iter: limit of the folds' fits.
+        deadline: ends the tuning; the iterations are then chosen by the folds so far.
     """
 
     solver: BrentGradients
     n_folds: int
     make: Callable[[int], Fold]
     max_iter: int
+    deadline: Deadline
 
     def init(self, objective: "ConditionalObjective", w0: Floats) -> SolverState:
         """Return the state at the start point w0, shaped as the objective's weights."""
@@ -88,7 +92,7 @@ class CrossTuned(Solver):
         if isinstance(state.carry, Tuning):
             return self._tune(state, state.carry)
         n_iterations = state.carry.iterations
-        note = f"cross-tuning chose {plural(n_iterations, 'iteration')}"
+        note = f"cross-tuning chose {plural(n_iterations, 'iteration')}{state.carry.note}"
         if n_iterations == 0:
             return replace(stalled(state), kind="inner", note=f"{note}: the counted tables", extra={"tuned_stop": 0.0})
         next_state = self.solver.advance(objective, replace(state, carry=state.carry.carry))
@@ -96,7 +100,7 @@ class CrossTuned(Solver):
         return replace(
             next_state,
             kind="inner",
-            carry=TunedIterations(n_iterations, next_state.carry),
+            carry=replace(state.carry, carry=next_state.carry),
             stalled=next_state.stalled or at_end,
             note=note if at_end else next_state.note,
             extra={"tuned_stop": float(n_iterations)},
@@ -127,6 +131,12 @@ class CrossTuned(Solver):
         if has_ended:
             iterations = (*tuning.chosen_iterations, best_index)
             carry = Tuning(iterations) if len(iterations) < self.n_folds else TunedIterations(median_low(iterations))
+        if isinstance(carry, Tuning) and self.deadline.left < 0:
+            iterations = carry.chosen_iterations or (best_index,)
+            note = (
+                f"; {plural(self.n_folds - len(iterations), 'fold was', 'folds were')} not tried, as the time was over"
+            )
+            carry = TunedIterations(median_low(iterations), note=note)
         return replace(
             state,
             evaluations=state.evaluations + inner_state.evaluations - evaluations,

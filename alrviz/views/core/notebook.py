@@ -25,7 +25,6 @@ from panel.viewable import Viewer
 
 from alrviz.errors import AlrvizError
 from alrviz.pictures.elements import element
-from alrviz.pictures.still import still
 from alrviz.views.core.browser_ready import server_session
 from alrviz.views.core.kernel_lock import turn
 from alrviz.views.core.notebook_output import (
@@ -48,6 +47,12 @@ def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(*args, **kwargs)
 
     return run_in_turn
+
+
+def _still(figures: list[Any], words: str, width: int) -> bytes:
+    from alrviz.pictures.still import still  # imports matplotlib, for which no page need wait
+
+    return still(figures, words, width=width)
 
 
 class NotebookViewer(Viewer):
@@ -157,11 +162,11 @@ class NotebookViewer(Viewer):
         Returns:
             Bytes of the PNG; it shows the view's text if there is no figure yet.
         """
-        return still(self.figures(), self.shown_text(), width=width)
+        return _still(self.figures(), self.shown_text(), width)
 
     def shown_png(self) -> bytes:
         """Return the figures on the screen as a PNG, for the notebook's file."""
-        return still(self.shown_figures(), self.shown_text(), width=PICTURE_WIDTH_PX)
+        return _still(self.shown_figures(), self.shown_text(), PICTURE_WIDTH_PX)
 
     # ---- in a notebook -----------------------------------------------------------------------------------------------
 

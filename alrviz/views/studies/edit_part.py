@@ -8,7 +8,7 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, capitalize
 from alrviz.estimators.model_file import save_model
 from alrviz.pictures.interactions import MAX_LEVELS_WITH_BARS
 from alrviz.pictures.picture import Picture
@@ -40,6 +40,7 @@ class EditPart:
         self.effects: Interactions | None = None
         self._original: Interactions | None = None
         self._name, self._of, self._against = "", 1, 0
+        self._cells: list[tuple[str, ...]] = []  # levels of all cells of the tuple that can be changed
         small: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0)}
         self.cell = pmui.Select(label="Cell", options={}, width=230, **small)
         self.value = pmui.FloatInput(label="Log-odds", value=0.0, step=0.1, width=130, **small)
@@ -65,42 +66,48 @@ class EditPart:
         """Start an empty list of edits of a model."""
         self._original = self.effects = effects
         self.edits = effects.edits() if effects.is_editable else None
+        self.undo.visible = self.keep.visible = False
 
     def show(self, name: str, of: int, against: int) -> None:
         """Offer the cells of the tuple `name` for the log-odds of class number `of` against class `against`."""
         self._name, self._of, self._against = name, of, against
         if self.edits is None or self.effects is None:
-            self._offer({}, False)
+            self._offer([], False)
             say(self.text, "<span class='quiet'>This model has no table whose cells could be changed.</span>")
             return
-        cells = self.edits.values(name).index[:MAX_MENU_ITEMS]
-        members = self.effects.members(name)
-        options = {JOIN.join(levels): levels for levels in (cells if len(members) > 1 else zip(cells, strict=True))}
-        self._offer(options, len(members) == 1 and self.edits.has_order(members[0]))
+        cells, members = self.edits.values(name).index, self.effects.members(name)
+        has_order = len(members) == 1 and self.edits.has_order(members[0])
+        self._offer(list(cells if len(members) > 1 else zip(cells, strict=True)), has_order)
         self._show_value()
         self._show_price()
 
     def choose(self, picture: Picture | None, x: float, y: float) -> None:
         """Choose the cell at a point of the picture of the tuple, if it can be changed."""
         levels = None if picture is None else levels_at(picture, x, y)
-        if levels in self.cell.options.values():
+        if levels in self._cells:
             self.body.open = True
+            if levels not in self.cell.options.values():
+                self.cell.options = {**self.cell.options, JOIN.join(levels): levels}
             self.cell.value = levels
 
-    def _offer(self, options: dict[str, tuple[str, ...]], has_order: bool) -> None:
+    def _offer(self, cells: list[tuple[str, ...]], has_order: bool) -> None:
+        """Fill the menu with cells, of many the first and the chosen one; offer what can be done with the tuple."""
+        self._cells, chosen = cells, self.cell.value
+        offered = cells[:MAX_MENU_ITEMS]
+        offered += [chosen] if chosen in cells and chosen not in offered else []
+        options = {JOIN.join(levels): levels for levels in offered}
         with self._setting:
-            chosen = self.cell.value
             if self.cell.options != options:
                 self.cell.options = options
-            change(self.cell, value=chosen if chosen in options.values() else next(iter(options.values()), None))
+            change(self.cell, value=chosen if chosen in cells else next(iter(cells), None))
         self.rising.visible = self.falling.visible = has_order
         for widget in (self.set, self.value, self.cell, self.flat):
-            widget.disabled = not options
+            widget.disabled = not cells
 
     def _log_odds(self, edits: Edits) -> float:
         """Return the log-odds of the two classes that the chosen cell adds."""
         values = edits.values(self._name).drop(columns="rows").to_numpy()
-        of, against = values[list(self.cell.options.values()).index(self.cell.value)][[self._of, self._against]]
+        of, against = values[self._cells.index(self.cell.value)][[self._of, self._against]]
         return float((of - against) * (1 - 1 / values.shape[1]))  # a value is less the mean of the other classes
 
     def _show_value(self) -> None:
@@ -112,8 +119,7 @@ class EditPart:
         if effects is None or self.cell.value is None or self.value.value is None:
             return
         label = classes[self._of]
-        position = list(self.cell.options.values()).index(self.cell.value)
-        value = float(edits.values(self._name)[label].iloc[position])
+        value = float(edits.values(self._name)[label].iloc[self._cells.index(self.cell.value)])
         cell = dict(zip(effects.members(self._name), self.cell.value, strict=True))
         edits.set(cell, value + self.value.value - self._log_odds(edits), label)
 
@@ -146,12 +152,14 @@ class EditPart:
         self.undo.visible = self.keep.visible = bool(edits.steps)
         of, against = (safe(str(self._classes[k]), 40) for k in (self._of, self._against))
         if not edits.steps:
-            hint = f"; or let P({of}) only rise or only fall along the column" if self.rising.visible else ""
-            say(
-                self.text,
-                "<span class='quiet'>Choose a cell, here or by a press on the picture, and set what it adds to the "
-                f"log-odds of {of} against {against}{hint}.</span>",
+            hints = [f"let P({of}) only rise or only fall along the column"] if self.rising.visible else []
+            if self._cells:
+                cell_hint = "choose a cell, here or by a press on the picture, and set what it adds to the log-odds of"
+                hints.insert(0, f"{cell_hint} {of} against {against}")
+            hint = (
+                "; or ".join(hints) or "the model's table has this effect only in larger tuples, whose cells can be set"
             )
+            say(self.text, f"<span class='quiet'>{capitalize(hint)}.</span>")
             return
         price = edits.price
         texts = [

@@ -18,7 +18,6 @@ from param.parameterized import Event
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures import interactions as pictures
-from alrviz.pictures.still import still_svg
 from alrviz.pictures.tuple_effect import QUANTITIES, tuple_effect
 from alrviz.studies.core.export import caption, study_provenance, to_csv
 from alrviz.studies.effects.interactions import Interactions
@@ -363,6 +362,8 @@ class InteractionsView(StudyView, RowSettings):
 
     def page(self) -> bytes:
         """Return everything shown as a self-contained HTML page with SVG pictures."""
+        from alrviz.pictures.still import still_svg  # imports matplotlib, for which no page need wait
+
         title, source = self.origin("what carries it, and why a row is predicted so")
         pictures_html = "".join(
             f"<figure>{still_svg(figure.picture.plot().figure, name, height=380)}"
