@@ -128,10 +128,10 @@ def short(text: object, width: int = 60) -> str:
     return quoted if len(quoted) <= width else quoted[: width - 1] + "…"
 
 
-def listed(names: Sequence[object], most: int = 8) -> str:
+def listed(names: Sequence[object], max_names: int = 8) -> str:
     """Return names as they appear in messages: at most this many, and the number of others."""
-    more_text = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(short(name) for name in names[:most]) + more_text
+    more_text = f" and {len(names) - max_names:,} more" if len(names) > max_names else ""
+    return ", ".join(short(name) for name in names[:max_names]) + more_text
 
 
 def join_words(words: Sequence[str], conjunction: str = "and") -> str:

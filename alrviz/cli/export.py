@@ -23,7 +23,7 @@ def add_to(commands: Commands) -> None:
 
 
 def export(options: argparse.Namespace) -> int:
-    """Write the SQL of a model."""
+    """Write a saved model as SQL to a file or the screen; return the exit code."""
     from alrviz.estimators.model_file import load_model
     from alrviz.estimators.model_sql import save_sql
 

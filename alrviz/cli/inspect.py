@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _LAYOUT = {
     "sheet": "sheet", "encoding": "encoding", "delimiter": "delimiter", "header": "rows of names",
     "skip_rows": "lines before the names", "skip_footer": "lines behind the table", "comment": "comments begin with",
+    "long_form": "pivoted by",
 }  # fmt: skip
 
 

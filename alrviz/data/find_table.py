@@ -83,7 +83,7 @@ class TableRegion:
         """
         columns = [TextColumn.from_codes("", c.codes, c.levels, c.is_number) for c in columns]
         kept, rows, beside_notes = largest_table(columns, self.names.names, later_starts)
-        names, name_notes = clean_names(self.names.names[kept], numbered=not self.names.n_rows)
+        names, name_notes = clean_names(self.names.names[kept], has_no_names=not self.names.n_rows)
         columns = [column.select_rows(rows) for column in columns[kept]] if beside_notes else columns
         named_columns = [replace(column, name=name) for name, column in zip(names, columns, strict=True)]
         stacked_notes = list[Note]()

@@ -509,8 +509,11 @@ def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]
     return result, changes
 
 
-def clean_names(names: list[str], *, numbered: bool = False) -> tuple[list[str], list[str]]:
-    """Return names from `distinct_names`, and a note for each reason of changes."""
+def clean_names(names: list[str], *, has_no_names: bool = False) -> tuple[list[str], list[str]]:
+    """Return names made distinct and not empty (`distinct_names`), and a note for each reason of changes.
+
+    has_no_names: whether the table has no row of names; that its columns got numbers is then not noted.
+    """
     result, changes = distinct_names(names)
     reasons = {
         "empty": "had no name, now called",
@@ -520,7 +523,7 @@ def clean_names(names: list[str], *, numbered: bool = False) -> tuple[list[str],
     notes = [
         f"{plural(len(changed_names), 'column')} {reasons[cause]} {listed(changed_names, 3)}"
         for cause, changed_names in changes.items()
-        if changed_names and not (numbered and cause == "empty")
+        if changed_names and not (has_no_names and cause == "empty")
     ]
     return result, notes
 

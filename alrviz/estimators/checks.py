@@ -29,7 +29,9 @@ from alrviz.passes.rows import Floats
 
 
 def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> Any:
-    """Return X as a DataFrame or a matrix, its names and width remembered (`reset`) or compared.
+    """Return X as a DataFrame or a matrix.
+
+    The estimator remembers its column names and width if `reset`; else they are compared with those of `fit`.
 
     If the model knows how its table was read (`spec_`), a frame of new rows is read in the same way, unless `is_read`;
     a value that cannot be read becomes missing, with a `ReadingWarning`. is_read: X was read already by the model's

@@ -349,9 +349,11 @@ class Parameterisation:
         return self._sum_by_weight(dphi)
 
     def weights_at(self, phi: Floats) -> Floats:
-        """Return the w with this phi (S + 1, C): phi / scale, 0 where the scale is 0.
+        """Return the w with this phi (S + 1, C), a row per seen cell and last the intercepts: phi / scale, 0 where the
+        scale is 0.
 
-        For shared weights it is the w whose phi is nearest in least squares.
+        For smooth columns they are the steps between levels that give these values. For shared weights it is the w
+        whose phi is nearest in least squares.
         """
         if self.steps is not None:
             return self.steps.steps_to(np.divide(phi, self.scale, out=np.zeros_like(phi), where=self.scale != 0))

@@ -150,8 +150,9 @@ class Grid:
         n_near = np.searchsorted(values, sample + reach) - np.searchsorted(values, sample - reach)
         self.neighbours = float(n_near.mean())
         n_terms = REACH_BANDWIDTHS * NODES_PER_BANDWIDTH * self.n_nodes * sources.n_classes
-        exact_ns = len(values) * (_VOTE_NS * self.neighbours + _EXACT_ROW_NS * sources.n_classes)
-        self.exact = exact_ns <= 2.0 * (_TERM_NS * n_terms + _GRID_ROW_NS * len(values))
+        exact_nanoseconds = len(values) * (_VOTE_NS * self.neighbours + _EXACT_ROW_NS * sources.n_classes)
+        grid_nanoseconds = _TERM_NS * n_terms + _GRID_ROW_NS * len(values)
+        self.exact = exact_nanoseconds <= 2.0 * grid_nanoseconds
         if not self.exact:
             self._votes = self._spread(sources, stop)
 

@@ -57,7 +57,10 @@ def warm_passes(n_classes: int, wide: bool = False, loss: Loss = NLL, with_hessi
 
 @compile_once
 def warm_single(wide: bool) -> None:
-    """Compile or load the kernels of stochastic solvers, for keys of 32 bits (`wide`) or of 16."""
+    """Compile or load the kernels of stochastic solvers, which visit rows one by one (`SingleRows`).
+
+    wide: whether the rows' keys (`Rows.keys`) have 32 bits instead of 16.
+    """
     keys = np.zeros((1, 2), np.uint32 if wide else np.uint16)
     blocks = Blocks(np.array([0, 1]), np.array([0, 1]), np.full(1, 2, np.int32), 3)
     single = SingleRows(Rows(np.zeros(2, np.int32), np.ones(2), 2, keys, 1), blocks, 2, np.ones((2, 2)), None, NLL)

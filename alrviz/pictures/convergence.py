@@ -1,6 +1,6 @@
 """The convergence picture: how far each racer has come, along iterations, passes or seconds.
 
-Training rows are a full line, test rows a dashed one of the same colour; grey lines stand at the class prior and at
+Training rows are a full line, test rows a dashed one of the same colour; grey lines stand at the class shares and at
 AnJE; names stand at the ends of lines; raw points are shown while they are few. Where there are more than two racers
 each line carries the marker of its racer, for readers who confound colours. A figure shows any measure along any axis
 of racers that are called the same, as long as neither axis turns logarithmic or back.

@@ -234,7 +234,7 @@ def _draw_line(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
     fig.scatter("x", "value", source=bars, size="size", fill_color=FOR_COLOUR, fill_alpha="alpha", line_color=None)
     fig.scatter("x", "y", source=marks, size=13, fill_color=None, line_color=INKS[dark], line_width=2)
     write(fig, marks, INKS[dark], x="at", y="above", size=14, front=dark, align="side", baseline="middle")
-    level_axis(fig.xaxis[0], names, most=_ON_LINE)
+    level_axis(fig.xaxis[0], names, max_ticks=_ON_LINE)
     if percent:
         fig.yaxis[0].formatter = NumeralTickFormatter(format="0 %")
     invisible_line = fig.line("x", "value", source=bars, line_alpha=0.0)  # levels without a dot say what they are, too

@@ -177,9 +177,9 @@ def place(
 ) -> list[float]:
     """Return vertical shifts in pixels (up is negative, as in Bokeh) for the labels `words` of points at (x, y).
 
-    view: the visible area. right: whether a label ends at its x instead of beginning there. lines: what is drawn where
-    labels may come; in a picture that moves none, or labels would jump. levels: so many of the first labels are of
-    lines across the picture.
+    view: the visible area. right: whether a label ends at its x instead of beginning there. lines: drawn lines
+    that labels should not cover; leave out those that move, or labels would jump. levels: the number of labels, the
+    first ones, that belong to horizontal lines across the picture.
     """
     if not words:
         return []

@@ -23,7 +23,7 @@ def level_axis(
     tilts: bool = True,
     room: int = _MAX_NAMES_CHARS,
     cut: int = MAX_LEVEL_CHARS,
-    most: int = _MAX_TICKS,
+    max_ticks: int = _MAX_TICKS,
 ) -> None:
     """Show these labels of levels on an axis.
 
@@ -33,17 +33,17 @@ def level_axis(
         tilts: whether names that would touch are tilted.
         room: total number of characters beyond which they would touch.
         cut: number of characters that a name is cut to.
-        most: number of ticks; of more levels only every second, third, ... is named.
+        max_ticks: number of ticks; of more levels only every second, third, ... is named.
     """
     names = [short(label, cut) for label in labels]
     axis.update(
-        ticker=FixedTicker(ticks=[k + 0.5 for k in range(0, len(names), -(-len(names) // most) or 1)]),
+        ticker=FixedTicker(ticks=[k + 0.5 for k in range(0, len(names), -(-len(names) // max_ticks) or 1)]),
         formatter=CustomJSTickFormatter(args={"words": names}, code=_WORDS),
     )
     if tilts:
         axis.major_label_orientation = TILT_RADIANS if max(map(len, names), default=0) * len(names) > room else 0.0
 
 
-def short(text: str, most: int = MAX_LEVEL_CHARS) -> str:
-    """Return a text, cut to at most `most` characters."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+def short(text: str, max_chars: int = MAX_LEVEL_CHARS) -> str:
+    """Return a text, cut to at most `max_chars` characters."""
+    return text if len(text) <= max_chars else text[: max_chars - 1] + "…"

@@ -103,9 +103,9 @@ def _linear(colour: str) -> list[float]:
 
 
 @lru_cache(maxsize=1024)
-def difference(one: str, other: str) -> float:
-    """Return the distance of the colours one and other in Lab, the least over normal and colour-blind sight."""
-    return min(dist(*(_lab(colour, sight) for colour in (one, other))) for sight in _SIGHTS)
+def difference(first: str, second: str) -> float:
+    """Return the distance of the colours in Lab, the least over normal and colour-blind sight."""
+    return min(dist(*(_lab(colour, sight) for colour in (first, second))) for sight in _SIGHTS)
 
 
 def _lab(colour: str, sight: tuple[tuple[float, ...], ...]) -> tuple[float, float, float]:

@@ -89,11 +89,13 @@ def losses(
     parts_beside = [(model, _path_rows(lines, model.racer)) for model in beside if has_measure]
     loss_levels = [(model, float(rows[measure].iloc[0])) for model, rows in parts_beside if len(rows)]
     loss_levels.sort(key=lambda level: -level[1])  # so that names that move out of each other's way stay in this order
-    y = _range([*train, *test_lines], [value for _, value in loss_levels])
-    level_lines, end_labels = _levels_and_labels(loss_levels, paths, test_lines, y, dark, LABEL_WIDTH_SHARE * width)
+    y_range = _range([*train, *test_lines], [value for _, value in loss_levels])
+    level_lines, end_labels = _levels_and_labels(
+        loss_levels, paths, test_lines, y_range, dark, LABEL_WIDTH_SHARE * width
+    )
     return Picture(
         draw=partial(_draw_losses, paths=paths, alphas=alphas, measure=measure, dark=dark),
-        x=across(alphas), y=y, labels=(_ALPHA, LOSSES[measure]), axes={"x_axis_type": "log"},
+        x=across(alphas), y=y_range, labels=(_ALPHA, LOSSES[measure]), axes={"x_axis_type": "log"},
         data={
             "levels": level_lines, "train": train, "heldout": test_lines, "best": best_points,
             "words": with_room(end_labels, len(paths) + len(beside)),

@@ -153,16 +153,16 @@ def to_json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
 
 
-def kept_steps(last: int, ends: Sequence[int] = (), most: int = STEPS) -> np.ndarray:
-    """Return which of the steps 0..last a film shows: every 1st, 2nd, 4th, .., so that at most `most` remain.
+def kept_steps(last: int, ends: Sequence[int] = (), max_steps: int = STEPS) -> np.ndarray:
+    """Return which of the steps 0..last a film shows: every 1st, 2nd, 4th, .., so that at most `max_steps` remain.
 
     So those of a film that grows stay until half of them go. Where lines end is always shown.
 
-    >>> kept_steps(10, [7], most=4)
+    >>> kept_steps(10, [7], max_steps=4)
     array([ 0,  4,  7,  8, 10])
     """
     stride = 1
-    while last // stride >= most:
+    while last // stride >= max_steps:
         stride *= 2
     return np.union1d(np.arange(0, last + 1, stride), np.array([end for end in (*ends, last) if 0 <= end <= last], int))
 

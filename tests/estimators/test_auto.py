@@ -35,7 +35,7 @@ def test_it_takes_the_order_that_the_table_needs_and_says_why():
     noise = rng.integers(0, 2, 600)
     nothing, weighty = AutoClassifier().fit(X, noise), AutoClassifier().fit(X, noise, np.full(600, 1e6))
     assert (single.order_, nothing.order_) == (1, 1)
-    assert "at 2, " in single.chosen_
+    assert "that of order 2, " in single.chosen_
     assert np.ptp(nothing.predict_proba(X)[:, 0]) < 0.01
     assert np.ptp(weighty.predict_proba(X)[:, 0]) < 0.01
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from alrviz.explorer.pages.path.page import PathGrid, PathPage, PathSpec, grid_of, racers_of
+from alrviz.explorer.pages.path.page import MenuValues, PathPage, PathSpec, menu_values_of, racers_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.protocols import alpha_path as path_module
 from alrviz.studies.protocols.alpha_path_verdict import AlphaPathVerdict
@@ -85,13 +85,15 @@ def test_all_that_is_set_and_looked_at_is_in_the_link(page):
 
 
 def test_menus_say_what_they_can_and_links_bring_the_rest():
-    assert grid_of(PathSpec.default_recipes) == PathGrid("alr", "anje", 2)
-    assert grid_of(PathGrid("both", "all", 3).recipes(PathSpec.default_recipes[0])) == PathGrid("both", "all", 3)
+    assert menu_values_of(PathSpec.default_recipes) == MenuValues("alr", "anje", 2)
+    assert menu_values_of(MenuValues("both", "all", 3).recipes(PathSpec.default_recipes[0])) == MenuValues(
+        "both", "all", 3
+    )
     own = PathSpec.usable_recipes(
         (Recipe("lr", alpha=0.3), Recipe("alr", center=1, objective="hinge", alpha=1.0), Recipe("tan"))
     )
     assert [(r.family, r.params["alpha"], r.params["objective"]) for r in own] == [("lr", 1, "nll"), ("alr", 1, "nll")]
-    assert grid_of(own) is None
+    assert menu_values_of(own) is None
     assert PathSpec(PathSpec.usable_recipes((Recipe("tan"),))).recipes == PathSpec.default_recipes
     page = open_page("?page=path&data=monks-1&of=lr_o1~alr_o1_c1")
     assert (page.menus["family"].value, page.menus["center"].value) == ("", "")

@@ -189,7 +189,8 @@ def test_order_rejected_by_one_fold_is_reported_with_losses_of_its_rows(monkeypa
     monkeypatch.setattr("alrviz.fitting.solvers.choose_alpha.CLEAR_STANDARD_ERRORS", np.inf)
     run = settled(alrviz.Dataset.from_arrays(*coarse_table(600)), "hlr", order="auto", alpha="auto", holdout=0.0)
     losses_told = (
-        r"3 folds: .*, ([\d.]+) at 3; at 4, ([\d.]+) of the first fold alone, whose rows lose ([\d.]+) at 3, it"
+        r"3 folds: .*, ([\d.]+) of order 3; that of order 4, ([\d.]+) on the first fold alone, "
+        r"where order 3 has ([\d.]+), is"
     )
     every, other, own = map(float, re.search(losses_told, run.notes[0]).groups())
     alpha, losses = run.recipe.params["alpha"], []
@@ -214,7 +215,7 @@ def test_an_order_that_is_clearly_better_on_one_fold_is_not_evaluated_on_others(
     lowest_losses = trials.pivot_table(index="order", columns="folds", values="log_loss", aggfunc="min").round(4)
     assert lowest_losses[FOLDS].dropna().index.tolist() == [1]
     assert run.recipe.params["order"] == 3
-    stated_losses = [float(loss) for loss in re.findall(r"([\d.]+) at", run.notes[0])]
+    stated_losses = [float(loss) for loss in re.findall(r"([\d.]+) of order", run.notes[0])]
     assert "a third of the rows" in run.notes[0]
     assert stated_losses[1:3] == lowest_losses.loc[[2, 3], 1].tolist()
     assert stated_losses[0] == pytest.approx(lowest_losses.loc[1, 1], rel=0.01)

@@ -78,7 +78,7 @@ def test_what_is_taken_from_a_line_is_told_beside_it_in_all_its_digits():
 
 def test_a_film_that_grows_keeps_its_steps_until_half_of_them_go():
     for last in range(1, 400):
-        before, after = kept_steps(last - 1, most=50), kept_steps(last, most=50)
+        before, after = kept_steps(last - 1, max_steps=50), kept_steps(last, max_steps=50)
         stays = np.isin(before[:-1], after)
         assert stays.all() or stays[::2].all()
         assert stays.all() or len(after) <= len(before) // 2 + 2

@@ -69,7 +69,7 @@ class PageVisit:
 
     @property
     def view(self) -> Any:
-        """The view of the page, or of its front tab, that runs something and shows it."""
+        """The part of the page (of the open tab, if it has tabs) that has the Run button and shows the result."""
         page: Any = getattr(self.page, "tab", self.page)
         return getattr(page, "player", None) or getattr(page, "study_view", None) or page.race_view
 

@@ -138,7 +138,9 @@ def _check_values(events: list[dict[str, Any]]) -> None:
 
 
 def _check_mapping(value: dict[str, Any]) -> None:
-    """Refuse packed bytes, and arrays of dtypes that no page sends. value: of the message's JSON."""
+    """Raise `MessageRefused` if a mapping in a message's JSON holds bytes in the JSON itself (browsers send them as
+    buffers), or an array of a dtype that is not in `DTYPES`.
+    """
     kind = value.get("type")
     if kind == "bytes" and not isinstance(value.get("data"), dict):
         raise MessageRefused("packed bytes")  # a page's browser sends bytes as buffers

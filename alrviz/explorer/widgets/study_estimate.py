@@ -71,12 +71,13 @@ def costs_html(
     first_heading: str = "model",
     measurements: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> str:
-    """Return the table of costs: a row per recipe, with the reason if it is left out.
+    """Return an HTML table of costs, a row per recipe: parameters, memory and seconds of a fit, or why it is left out.
 
     Args:
         planned: the estimate.
         first_heading: heading of the column of names, as HTML.
-        measurements: mean parameters and seconds of the fits so far, by name; they replace the estimates.
+        measurements: (mean number of parameters, mean seconds) of the fits done so far, by recipe name; they replace
+            the estimates.
     """
 
     def cell(tag: str, text: str) -> str:

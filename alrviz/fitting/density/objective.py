@@ -294,8 +294,8 @@ class DensityObjective(FitObjective):
         return DensityModel(self.features, w, log_h)
 
     def report(self, point: DensityPoint) -> dict[str, float]:
-        """Return further values of a step: "h_j", the bandwidth of numeric column j; and, if there are validation rows,
-        "validation_log_loss" and "validation_error", the share of wrong classes.
+        """Return values to record with a step: "h_j", the bandwidth of numeric column j; and, if there are validation
+        rows, "validation_log_loss" and "validation_error", the weighted share of rows whose predicted class is wrong.
         """
         values = {f"h_{j}": h for j, h in zip(self.columns, np.exp(point.features.log_h).tolist(), strict=True)}
         if point.validation is not None:

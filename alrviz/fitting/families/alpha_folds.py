@@ -205,11 +205,11 @@ def uses_gram_matrix(recipe: FitSettings, encoded: Encoded) -> bool:
     if not (recipe.definition.fits_by_gram and is_supported) or order > n_columns or n_rows > MAX_GRAM_ROWS:
         return False
     tuples = recipe.definition.counted_tuples(params, n_columns)[-1]
-    levels = encoded.levels[tuple_columns(encoded.levels, tuples)]
-    n_columns = len(levels)
+    levels_in_tuples = encoded.levels[tuple_columns(encoded.levels, tuples)]
+    n_tuple_columns = len(levels_in_tuples)
     n_cells = sum(
-        min(count_cells(levels, size), comb(n_columns, size) * max(n_rows, MAX_GRID_CELLS))
-        for size in tuple_sizes(tuples, n_columns)
+        min(count_cells(levels_in_tuples, size), comb(n_tuple_columns, size) * max(n_rows, MAX_GRID_CELLS))
+        for size in tuple_sizes(tuples, n_tuple_columns)
     )
     if n_rows * n_rows > PAIRS_PER_CELL * n_cells:
         return False

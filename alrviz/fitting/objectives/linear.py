@@ -55,7 +55,11 @@ class CellWeights:
         return math.sqrt(float((phi * phi).sum()))
 
     def criterion(self, point: Point) -> float:
-        """Return max over w of |dF/dw| / (||its scales|| N), without scales of 0: it is small at the optimum."""
+        """Return the stopping criterion, which is small at the optimum: the largest |dF/dw| / (s N) of the weights.
+
+        s is the norm of the scales of the places of phi that a weight moves (weights with s = 0 are left out), and N
+        the rows' total weight. A slope that points beyond a bound counts as 0.
+        """
         norms = self.parameterisation.scale_norms
         slope = np.divide(self._projected(point), norms, out=np.zeros_like(norms), where=norms != 0)
         return float(np.abs(slope).max(initial=0.0)) / self.total

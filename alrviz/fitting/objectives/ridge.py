@@ -227,9 +227,9 @@ class ScoredObjective(Objective):
 
     def point_on(self, line: "LineObjective", t: float) -> Point:
         """Return the point at w + t d: a softmax pass and one scatter pass; the line's dz is overwritten."""
-        point = line.start
-        w = move_along(point.w, t, line.direction, self.buffers.empty(*point.w.shape), self.n_jobs)
-        return self._point(w, point.z, line.dz, t, self._score_buffer(self.rows), line.dz)
+        start = line.start
+        w = move_along(start.w, t, line.direction, self.buffers.empty(*start.w.shape), self.n_jobs)
+        return self._point(w, start.z, line.dz, t, self._score_buffer(self.rows), line.dz)
 
     def _point(self, w: Floats, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats) -> Point:
         sums = self.rows.loss_and_residual(z, dz, t, out, residual, self.stop, self.loss)

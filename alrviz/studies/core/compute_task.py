@@ -148,7 +148,7 @@ def predict_fold(task: StudyTask, table: SentTable, stop: StopToken = NEVER) -> 
 
 
 def shares(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
-    """Evaluate the class prior of the training rows, the model of order 0: one row with the columns of `fold`."""
+    """Evaluate the class shares of the training rows, the model of order 0: one row with the columns of `fold`."""
     splits = task.split.splits(table.y, table.splitting)
     train, test = splits.train, splits.test
     start_time = time.perf_counter()

@@ -18,7 +18,9 @@ def duration_text(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a study: tasks done, in all and failed, and seconds left (None while unknown)."""
+    """Progress of a study: the numbers of tasks done, of all tasks and of failed ones, and the seconds left (None while
+    unknown).
+    """
 
     n_done: int
     total: int
@@ -62,7 +64,7 @@ def _seconds_left(
     durations: dict[tuple[str, int], list[float]] = defaultdict(list)
     for index in timed_indices:
         durations[_key(tasks[index])].append(_seconds(results[index]))
-    if all(racer == PRIOR_RACER for _, racer in durations):  # the class prior takes no time
+    if all(racer == PRIOR_RACER for _, racer in durations):  # class shares take no time
         return None if len(results) < len(tasks) else 0.0
     means = {key: fmean(seconds) for key, seconds in durations.items()}
     # One second at the estimated pace: the first fits may be the shortest, whose pace says little of the others.

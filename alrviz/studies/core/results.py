@@ -94,7 +94,7 @@ class StudyResults:
         return frame_copy
 
     def about(self, racer: int) -> Row:
-        """Return label, name, order and alpha of a recipe; racer -1 is the class prior, the model of order 0."""
+        """Return label, name, order and alpha of a recipe; racer -1: of the class shares, the model of order 0."""
         if racer < 0:
             return {"label": "shares", "name": "class shares", "order": 0, "alpha": None}
         recipe = self.recipes[racer]

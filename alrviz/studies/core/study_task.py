@@ -25,7 +25,7 @@ Row = dict[str, Any]
 RELIABILITY = "reliability"
 # Version of tasks' numbers: raise it if a task gives other numbers or columns under the same version of alrviz.
 NUMBERS_VERSION = 6
-PRIOR_RACER = -1  # the racer of the class prior (the model of order 0), which has no recipe
+PRIOR_RACER = -1  # the racer of the class shares (the model of order 0), which has no recipe
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class StudyTask:
 
     Attributes:
         kind: name of its function in compute_task.py.
-        recipe: JSON; "" for the class prior.
+        recipe: JSON; "" for the class shares.
         data_hash: the table.
         split: training and test rows.
         options: options of this kind of task, JSON.

@@ -349,7 +349,7 @@ class RaceReader:
         return best_by_objective
 
     def levels(self) -> dict[str, float]:
-        """Heights of the grey lines: class prior, AnJE (if orders agree) and milestones (if objectives agree)."""
+        """Heights of the grey lines: class shares, AnJE (if orders agree) and milestones (if objectives agree)."""
         height_by_key: dict[str, float] = {}
         orders = {racer.recipe.params.get("order") for racer in self.racers}
         for racer in self.racers:

@@ -79,11 +79,12 @@ def film_of(race: Any, measure: str = "", max_steps: int = STEPS) -> Film:
 
     Args:
         race: as for `save_replay`.
-        measure: of a race: the measure shown first; "" or one that it does not have: the distance to the lowest loss.
+        measure: shown first; "" or one that it does not have: of a race the distance to the lowest loss, of a path the
+            log loss.
         max_steps: approximate number of steps kept; of a bandwidth film a fifth, as its steps are larger.
     """
     if getattr(race, "kind", None) == "path":
-        return path_film(race)
+        return path_film(race, measure)
     race = as_race(race)
     reader = RaceReader(race, limit=race.stopped_at)
     reader.pull()
@@ -203,7 +204,7 @@ def _bandwidth_film(race: Race, reader: RaceReader, max_steps: int = STEPS) -> F
 
     run: Any = race.runs[0]  # a dlr fit, with its encoder and rows
     path = bandwidth_path(run)
-    scene_positions = kept_steps(len(path.iterations) - 1, most=min(MAX_SCENES, max_steps // SCENE_COST))
+    scene_positions = kept_steps(len(path.iterations) - 1, max_steps=min(MAX_SCENES, max_steps // SCENE_COST))
     labels = [column.labels for column in run.encoder.columns_]
     scenes: list[DensityFrame] = []
     models: list[Any] = []

@@ -14,8 +14,10 @@ from alrviz.studies.protocols.alpha_path_verdict import alpha_text, generative_n
 from alrviz.studies.statistics.verdict import Verdict
 
 
-def path_film(study: Any) -> Film:
+def path_film(study: Any, measure: str = "") -> Film:
     """Return the film of a study by `alrviz.alpha_path` as far as it has computed.
+
+    measure: the one shown first; "" or one that it does not have: the first of `LOSSES`.
 
     Raises:
         AlrvizError: if no path is finished yet.
@@ -56,6 +58,7 @@ def path_film(study: Any) -> Film:
         axes=[ReplayAxis("alpha", "alpha: strong to weak pull toward the center, log scale", log=True, falling=True)],
         lines=[ReplayLine(name=names[k], light=light[k], dark=dark[k], x=[alphas]) for k in complete_racers],
         views=views,
+        measure=list(LOSSES).index(measure) if measure in LOSSES else 0,
         panels=_weight_panels(curve_by_racer, names, light),
         about=[*about_lines, *(recipe.to_json() for recipe in recipes)],
     )

@@ -187,9 +187,7 @@ class MapTab(Tab):
         raise NotImplementedError
 
     def _place_changed(self) -> None:
-        """Called when the player moves to another iteration or run: mark the pictures as outdated, so that they are
-        redrawn.
-        """
+        """Have the pictures redrawn; called when the player moves to another iteration or run."""
         raise NotImplementedError
 
     def _peer_changed(self) -> None:
@@ -197,7 +195,7 @@ class MapTab(Tab):
         raise NotImplementedError
 
     def _drawn(self) -> int | None:
-        """Return the iteration that the pictures show; None if they show no step of the run."""
+        """Return the iteration of the run that the pictures show; None if they show none of it."""
         raise NotImplementedError
 
     # ---- the fit -----------------------------------------------------------------------------------------------------
@@ -237,7 +235,7 @@ class MapTab(Tab):
 
     @cached_property
     def settings(self) -> RecipeSettings:
-        """The settings of the model in the drawer; built on first use."""
+        """The form with the model's settings that the drawer shows; built on first use."""
         return RecipeSettings(
             lambda _, recipe: self.set_recipe(recipe), lambda _: None,
             lambda changes: self.set_recipe(self.recipe.replace(**changes)),

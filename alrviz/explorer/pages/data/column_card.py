@@ -148,7 +148,7 @@ class ColumnView(pn.viewable.Viewer):
         self._cuts = ColumnDataSource({"x": [], "low": [], "high": []})
         name = f"alrviz-column-{uuid.uuid4().hex[:12]}"  # save buttons find the figure by its name
         self.figure = column_figure(self._bars, self._cuts, name=name)
-        self._pane = as_high(pn.pane.Bokeh(self.figure, sizing_mode="stretch_both", margin=0), height, 300)
+        self._picture_pane = as_high(pn.pane.Bokeh(self.figure, sizing_mode="stretch_both", margin=0), height, 300)
 
     def show(self, picture: ColumnPicture, classes: Sequence[str]) -> None:
         """Draw another column."""
@@ -157,4 +157,5 @@ class ColumnView(pn.viewable.Viewer):
         frame_axis(self.figure, picture)
 
     def __panel__(self) -> pn.viewable.Viewable:
-        return self._pane
+        """Return the pane with the picture, for Panel."""
+        return self._picture_pane

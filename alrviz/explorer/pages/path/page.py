@@ -36,7 +36,7 @@ _ROOM = room(280, 246, 126)  # two lines of menus, the sentence, the measures, t
 
 
 @dataclass(frozen=True)
-class PathGrid:
+class MenuValues:
     """Values of the three menus: keys of FAMILY_SETS and of CENTERS, and the order of interactions."""
 
     families: str
@@ -57,40 +57,40 @@ class PathGrid:
         )
 
 
-def grid_of(recipes: Sequence[Recipe]) -> PathGrid | None:
+def menu_values_of(recipes: Sequence[Recipe]) -> MenuValues | None:
     """Return the menus' values for recipes; None if the menus cannot produce these."""
     order = recipes[0].params["order"]
-    grids = (PathGrid(families, centers, order) for families in FAMILY_SETS for centers in CENTERS)
-    return next((grid for grid in grids if grid.recipes(recipes[0]) == tuple(recipes)), None)
+    candidates = (MenuValues(families, centers, order) for families in FAMILY_SETS for centers in CENTERS)
+    return next((values for values in candidates if values.recipes(recipes[0]) == tuple(recipes)), None)
 
 
-def _grid_menu(name: str, label: str, width: int, options: Any, **params: Any) -> Menu:
-    """Return the menu of a field (`name`) of `PathGrid`; a choice sets the recipes to those of the grid.
+def _path_menu(name: str, label: str, width: int, options: Any, **params: Any) -> Menu:
+    """Return the menu of a field (`name`) of `MenuValues`; a choice sets the recipes to those of the menus.
 
-    Recipes that no grid produces, as a link may hold, give way to the default grid with this choice. `params` are
-    further parameters of the `Menu`.
+    Recipes that no values of the menus give, as a link may hold, give way to the default values with this choice.
+    `params` are further parameters of the `Menu`.
     """
 
     def choose(spec: "PathSpec", value: Any) -> "PathSpec":
-        grid = replace(spec.grid or PathGrid("alr", "anje", spec.order), **({name: value} if value else {}))
-        if grid.centers == "1" and not grid.has_center_one:
-            grid = replace(grid, centers="anje")
-        return replace(spec, recipes=grid.recipes(spec.recipe))
+        values = replace(spec.menu_values or MenuValues("alr", "anje", spec.order), **({name: value} if value else {}))
+        if values.centers == "1" and not values.has_center_one:
+            values = replace(values, centers="anje")
+        return replace(spec, recipes=values.recipes(spec.recipe))
 
     def value(spec: "PathSpec") -> Any:
-        return "" if spec.grid is None else getattr(spec.grid, name)
+        return "" if spec.menu_values is None else getattr(spec.menu_values, name)
 
     return Menu(label, width, options, value, choose, **params)
 
 
 def _families(spec: "PathSpec") -> dict[str, str]:
-    return FAMILY_NAMES | (_FROM_LINK if spec.grid is None else {})
+    return FAMILY_NAMES | (_FROM_LINK if spec.menu_values is None else {})
 
 
 def _centers(spec: "PathSpec") -> dict[str, str]:
-    has_center_one = spec.grid is not None and spec.grid.has_center_one
+    has_center_one = spec.menu_values is not None and spec.menu_values.has_center_one
     names = {name: slug for name, slug in CENTER_NAMES.items() if slug != "1" or has_center_one}
-    return names | (_FROM_LINK if spec.grid is None else {})
+    return names | (_FROM_LINK if spec.menu_values is None else {})
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,12 @@ class PathSpec(StudySpec):
     # One alpha for all, so that equal paths are equal recipes.
     default_recipes = (Recipe("alr", order=2, alpha=1.0, center="anje", max_iter=MAX_ITERATIONS),)
     menus: ClassVar[Mapping[str, Menu]] = {
-        "family": _grid_menu("families", "Family", 204, _families, description=explain("family")),
+        "family": _path_menu("families", "Family", 204, _families, description=explain("family")),
         "order": replace(
-            _grid_menu("order", "Order", 88, lambda spec: {f"n = {n}": n for n in sorted({*ORDERS, spec.order})}),
+            _path_menu("order", "Order", 88, lambda spec: {f"n = {n}": n for n in sorted({*ORDERS, spec.order})}),
             value=lambda spec: spec.order, description=explain("order"),
         ),
-        "center": _grid_menu(
+        "center": _path_menu(
             "centers", "Shrink toward", 136, _centers, description=f"{explain('center')} AnJE: {explain('AnJE')}"
         ),
     }  # fmt: skip
@@ -121,9 +121,9 @@ for row in study.rows():
 """
 
     @property
-    def grid(self) -> PathGrid | None:
+    def menu_values(self) -> MenuValues | None:
         """The menus' values; None if they cannot produce these recipes."""
-        return grid_of(self.recipes)
+        return menu_values_of(self.recipes)
 
     @property
     def order(self) -> int:

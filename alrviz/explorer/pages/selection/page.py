@@ -104,7 +104,7 @@ print(study.verdict())
         return estimate_orders(dataset, recipes, self.holdout, stop)
 
     def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
-        """Return the recipe, unless all its orders are refused."""
+        """Return the one recipe as a tuple; () if the estimates (`fits`, one per order) refuse every order."""
         return () if all(fit.refusal for fit in fits) else self.recipes
 
     def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
