@@ -406,7 +406,7 @@ _NOT_RUN = """## Also not run
 - [WANBIA-C] 20 x 2-fold on the ten little sets where its three methods need more than two minutes, 11,000 s in all;
   wanbia-t2.1 has the other 59. Figure 7 (satellite) in as many rounds: 92 fits, 1,800 s if a penalty saves no
   iteration; its panels of bias and variance use the same fits.
-- [WANBIA-C] figures 3 and 4: the dearest sets. One thread needs 1 hour for figure 4 on the 10 sets left at n = 1, 3
+- [WANBIA-C] figures 3 and 4: the dearest sets. One thread needs 1 hour for figure 4 on the 5 sets left at n = 1, 3
   hours for those left at n = 2, a quarter of an hour for figure 3.
 - [ALR] tables 2 to 4 with alpha 1 on all little sets at n = 1 and 2: at most 1.4 hours. With alpha="auto": not known.
 - [ALR] figures 23, 24 and 27 to 30, at n = 2 on all little sets: 1 hour by conjugate gradients if they need no more

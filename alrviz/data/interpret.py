@@ -257,14 +257,15 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
             name, name, "number", "numeric", "", missing, *column_marks, text.unit, limits=bool(text.limit),
             annotations=bool(text.options.numbers),
         )  # fmt: skip
-        notes, annotated = list[str](), AnnotatedNumbers.from_text(text.present.only_texts(text.stray))
+        notes = list[str]()
+        annotated = AnnotatedNumbers.from_text(text.present.only_texts(text.stray)) if text.stray else None
         if text.options.numbers:
             n_stray = plural(text.present.count(text.stray), "text")
             annotation_text = ", ".join(text.annotations) or "annotations"
             notes = [
                 f"numbers in {name!r} were read without {annotation_text} beside them; {n_stray} without one missing"
             ]
-        elif text.stray and (annotated.stray or not annotated.annotations or text.options.numbers is False):
+        elif annotated and (annotated.stray or not annotated.annotations or text.options.numbers is False):
             notes.append(stray_note(text.present, text.stray, text.stated_missing))
         if text.limit:
             is_limit = pc.match_substring_regex(text.present.levels, LIMIT)
@@ -273,7 +274,7 @@ def _decide(text: _TextEvidence, dates: Dates | None, marks: tuple[str, str], *,
             example_number = re.sub(LIMIT, "", text.limit)
             values_text = f"{plural(n_rows, 'value')} of {name!r} {verb}"
             notes.append(f"{values_text}, such as {short(text.limit)}: read as the number, {example_number}")
-        is_in_doubt = annotated.annotations and text.options.numbers is None
+        is_in_doubt = annotated and annotated.annotations and text.options.numbers is None
         return _Decision(spec, text.all_missing, notes=notes, annotated=annotated if is_in_doubt else None)
     decision = _decide_levels(text)
     if may_be_numbers and decision.spec.type == "levels" and text.options.numbers is None:
