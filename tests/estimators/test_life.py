@@ -229,7 +229,7 @@ def test_tags_declare_accepted_input():
     tags = get_tags(LRClassifier(alpha=0.3))
     assert tags.estimator_type == "classifier"
     inputs = tags.input_tags
-    assert (inputs.allow_nan, inputs.categorical, inputs.string, inputs.sparse) == (True, True, True, False)
+    assert (inputs.allow_nan, inputs.categorical, inputs.string, inputs.sparse) == (True, True, True, True)
 
 
 @pytest.mark.parametrize("name", ["iris", "wine", "breast-cancer", "led", "tic-tac-toe"])

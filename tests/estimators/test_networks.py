@@ -325,8 +325,8 @@ def test_class_weights_are_factors_of_row_weights(make):
 def test_time_limit_ends_cross_tuning_and_is_named():
     data = alrviz.load_demo("tic-tac-toe")
     limited = ELRClassifier(random_state=0, time_limit=1e-9).fit(data.X, data.y)
-    assert "4 folds were not tried" in limited.trace_[-1].note
+    assert "4 folds were not tried" in str(limited.outcome_)
     ample = ELRClassifier(random_state=0, time_limit=1e6).fit(data.X, data.y)
     unlimited = ELRClassifier(random_state=0).fit(data.X, data.y)
-    assert "not tried" not in ample.trace_[-1].note
+    assert "not tried" not in str(ample.outcome_)
     np.testing.assert_array_equal(ample.predict_proba(data.X), unlimited.predict_proba(data.X))

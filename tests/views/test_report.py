@@ -493,7 +493,7 @@ def test_a_run_is_reported_as_it_was_fitted(data):
 @pytest.mark.usefixtures("without_drawing")
 def test_the_classifier_that_chooses_says_why(tmp_path, monkeypatch):
     monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 100)
-    data = alrviz.load_demo("monks-1")
+    data = alrviz.load_demo("tic-tac-toe")
     alrviz.save_report(data, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert "Why this one:" in text
@@ -502,7 +502,7 @@ def test_the_classifier_that_chooses_says_why(tmp_path, monkeypatch):
     one = r"(?:<td[^>]*>)([^<]+)</td>"
     lines = re.findall(rf"<td>(single columns|pairs too \(taken\)|triples too)</td>{one}{one}", model)
     assert [words for words, *_ in lines] == ["single columns", "pairs too (taken)", "triples too"]
-    assert float(lines[1][1]) < float(lines[0][1]), "monks-1 has a pair"
+    assert float(lines[1][1]) < float(lines[0][1]), "two squares of a line tell more than one"
     assert float(lines[1][2]) < float(lines[0][2])
     assert lines[2][1] == "given up", "no fold but the first has judged it"
     card, again = (text.split(f"<section id='{key}'>")[1] for key in ("card", "again"))

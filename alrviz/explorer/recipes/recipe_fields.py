@@ -118,7 +118,7 @@ def setting_names(families: Collection[str]) -> list[str]:
     """Return the parameter names of these families in the order of their widgets, which keeps each family's order.
 
     >>> setting_names(["kdb", "ande"])
-    ['n', 'k', 'selective', 'smoothing']
+    ['n', 'k', 'selective', 'smoothing', 'class_weight']
     """
     names: list[str] = []
     for family in families:

@@ -279,27 +279,25 @@ def _choice_text(facts: ReportFacts) -> str:
         if params.get("alpha") == "cv":
             return "<p>How small its points are kept was chosen by cross-validation; other settings were given.</p>"
         return "<p>Its settings were given, not chosen by the program.</p>"
-    chosen_order = 0 if facts.effects is None else _order(facts.effects)
+    chosen_order, losses = 0 if facts.effects is None else _order(facts.effects), facts.losses
+    if chosen_order in losses.index:
+        losses = losses.loc[:, losses.loc[chosen_order].notna()]  # on rows on which it was compared
     table_rows = [
         [
             (f"{tuples_text(order)} too" if order > 1 else "single columns") + " (taken)" * (order == chosen_order),
-            *("given up" if np.isnan(loss) else loss_text(loss) for loss in losses),
+            *("given up" if np.isnan(loss) else loss_text(loss) for loss in row),
         ]
-        for order, *losses in facts.losses[sorted(facts.losses, reverse=True)].itertuples()
+        for order, *row in losses[sorted(losses, reverse=True)].itertuples()
     ]
     best_note = "; the table has the best of each line" if len(table_rows) > 1 else ""
     simpler_note = ""
-    if (
-        facts.losses.shape[1] == 1
-        and chosen_order in facts.losses.index
-        and facts.losses.iloc[:, 0].idxmin() != chosen_order
-    ):
-        loss_gap = float(facts.losses.loc[chosen_order].iloc[0] - facts.losses.iloc[:, 0].min())
+    if losses.shape[1] == 1 and chosen_order in losses.index and losses.iloc[:, 0].idxmin() != chosen_order:
+        loss_gap = float(losses.loc[chosen_order].iloc[0] - losses.iloc[:, 0].min())
         simpler_note = (
             f" Here the lowest is {loss_text(loss_gap)} lower, less than a standard error: the simpler one was taken."
         )
     column_titles = ["the model looks at", "log loss on validation rows", "on those of the first fold alone"]
-    losses_table = html_table(column_titles[: 1 + facts.losses.shape[1]], table_rows) if len(table_rows) > 1 else ""
+    losses_table = html_table(column_titles[: 1 + losses.shape[1]], table_rows) if len(table_rows) > 1 else ""
     return (
         f"<p><b>Why this one:</b> {_trials_text(facts)} were tried on validation rows, set apart from the training "
         f"rows{best_note}. The one with the lowest <i>log loss</i> was taken, or a simpler one that is as good as "
