@@ -5,6 +5,9 @@ umask is; what exists keeps its mode.
 """
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import platformdirs
@@ -16,6 +19,20 @@ def home() -> Path:
     """Return the folder, which may not exist yet: `ALRVIZ_HOME` if it is set, else the user's data folder."""
     folder = os.environ.get(HOME)
     return Path(folder) if folder else platformdirs.user_data_path("alrviz", appauthor=False)
+
+
+@contextmanager
+def temporary_home() -> Iterator[None]:
+    """Use another folder, which is empty at first and removed at the end, in this process and those that it starts."""
+    earlier_folder = os.environ.get(HOME)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ[HOME] = folder
+        try:
+            yield
+        finally:
+            os.environ.pop(HOME)
+            if earlier_folder is not None:
+                os.environ[HOME] = earlier_folder
 
 
 def make_private_folder(folder: Path) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,23 +38,13 @@ def publish(options: argparse.Namespace) -> int:
         raise CommandError(f"--url {options.url!r} is no address; expected https://...")
     from alrviz.explorer.lessons import library
     from alrviz.explorer.publish import publish
-    from alrviz.home import HOME
 
     lessons = [_lesson(name) for name in options.lesson or library.SHIPPED]
 
     def show_step(lesson: Lesson, number: int) -> None:
         print(f"{lesson.title}: step {number} of {len(lesson.steps)}", file=sys.stderr, flush=True)
 
-    with tempfile.TemporaryDirectory() as home:  # its runs are not the user's
-        earlier_home = os.environ.get(HOME)
-        os.environ[HOME] = home
-        try:
-            files = publish(options.folder, lessons, address=options.url, scorm=options.scorm, on_step=show_step)
-        finally:
-            if earlier_home is None:
-                del os.environ[HOME]
-            else:
-                os.environ[HOME] = earlier_home
+    files = publish(options.folder, lessons, address=options.url, scorm=options.scorm, on_step=show_step)
     for file in files:
         print(f"{file} ({file.stat().st_size / 1000:,.0f} kB)")
     print(f"Open {files[0]} in a browser, or put the folder on any web server.")

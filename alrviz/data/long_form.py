@@ -39,6 +39,11 @@ def pivot(raw: RawTable, request: ReadRequest) -> RawTable:
             f"long_form: no column is called {missing_names[0]!r}{nearest(missing_names[0], [*columns])}; the columns "
             f"are {listed([*columns])}"
         )
+    if request.options.fills_down:
+        raise TableError(
+            "long_form gives each case a row, and fill_down would then fill its empty cells from other cases; expected "
+            "one of the two: fill the file's cells before it is read"
+        )
     texts = {name: column.as_text for name, column in columns.items()}
     rows = np.flatnonzero(~np.logical_or.reduce([texts[name].is_empty for name in (*keys, parameter)]))
     if not len(rows):

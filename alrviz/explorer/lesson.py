@@ -140,8 +140,8 @@ class Question:
         tolerance = RANGE_TOLERANCE * (self.high - self.low) if max(-self.low, self.high) < MAX_NUMBER else 1e-9
         ranges = []
         for number in _as_numbers(outcome):
-            nearer, farther = sorted((number * (1 - RELATIVE_TOLERANCE), number / (1 - RELATIVE_TOLERANCE)))
-            ranges.append((min(nearer, number - tolerance), max(farther, number + tolerance)))
+            low, high = sorted((number * (1 - RELATIVE_TOLERANCE), number / (1 - RELATIVE_TOLERANCE)))
+            ranges.append((min(low, number - tolerance), max(high, number + tolerance)))
         return ranges
 
 

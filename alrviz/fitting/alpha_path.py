@@ -113,7 +113,7 @@ def cross_validate_alpha(
 ) -> tuple[float, pd.DataFrame]:
     """Return the alpha that folds of the rows X, y, weights (N,) choose, and a frame of the alphas that were evaluated.
 
-    time_limit: seconds of the search, after which the best alpha so far is chosen, and the largest is always tried;
+    time_limit: seconds of the search, after which the best alpha so far is chosen, alpha 1 if none was tried;
     None for no limit.
 
     The frame's columns are alpha and log_loss (mean over the folds); an alpha of which a fit diverges or fails is left
@@ -153,9 +153,9 @@ def cross_validate_alpha(
         limited = Deadline(stop, inf if time_limit is None else time_limit)
         best_candidate = choose_alpha(folds, GRID, limited, candidates.append)
     except TimeOver:
-        best_candidate = (
-            reduce(better_of, candidates) if candidates else evaluate_folds(folds, np.array([INITIAL_ALPHA]), stop)
-        )
+        if not candidates and (first := evaluate_folds(folds, np.array([INITIAL_ALPHA]), stop)) is not None:
+            candidates.append(first)
+        best_candidate = reduce(better_of, candidates) if candidates else None
     if best_candidate is None:
         raise RecipeError('alpha="cv" found no alpha whose fits end well; give a number, or another solver or tol')
     frame = pd.DataFrame(

@@ -527,7 +527,8 @@ def choose_n_tuples(recipe: Recipe, build: Build, stop: StopToken) -> tuple[Reci
         best_candidate = choose_alpha([fold], KEEP_SHARES, stop, candidates.append)
     except TimeOver:
         if not candidates:
-            return recipe.replace(keep=1.0), "keep=1: the time was over before a share was tried"
+            keep = recipe.definition.params["keep"].default
+            return recipe.replace(keep=keep), f"keep={keep:g}, the default: the time was over before a share was tried"
         best_candidate, time_text = reduce(better_of, candidates), "; further ones were not tried as the time was over"
     losses = {candidate.values[0]: candidate.loss for candidate in candidates}
     if best_candidate is None:

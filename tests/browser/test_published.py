@@ -1,5 +1,7 @@
 """A published lesson from a folder, without any server: asked, locked, run, and found again after a reload."""
 
+import json
+
 import pytest
 
 from alrviz.explorer.lessons.reader import read_lesson
@@ -53,6 +55,26 @@ def test_a_published_lesson_is_taken_on_a_phone_from_a_folder(site, new_page):
     page.get_by_role("button", name="All lessons").click()
     page.get_by_text("done").wait_for()
     page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_learning_platform_keeps_answers_by_student_and_gets_status_and_score(site, new_page):
+    page = new_page(viewport={"width": 1280, "height": 720})
+    page.add_init_script(
+        "const kept = {}; window.kept = kept; window.API = {LMSInitialize: () => 'true', LMSCommit: () => 'true', "
+        "LMSFinish: () => 'true', LMSGetValue: (name) => kept[name] ?? '', "
+        "LMSSetValue: (name, value) => { kept[name] = value; return 'true'; }}"
+    )
+    page.goto(f"{site}/two-steps.html?step=1.5")  # a damaged link
+    page.get_by_role("textbox").fill("0.9")
+    page.get_by_role("button", name="Lock my answer").click()
+    kept = page.evaluate("window.kept")
+    assert json.loads(kept["cmi.suspend_data"])["said"] == {"wrong": 0.9}
+    assert (kept["cmi.core.lesson_status"], kept["cmi.core.score.raw"]) == ("incomplete", "0")
+    assert page.evaluate("localStorage.length") == 0  # the next student at this computer begins anew
+    for label in ("Next", "Next", "Next", "Finish", "Done"):
+        page.get_by_role("button", name=label).click()
+    assert page.evaluate("window.kept")["cmi.core.lesson_status"] == "completed"
+    assert page.url.startswith(f"{site}/two-steps.html")  # a package has no list of lessons
 
 
 def test_a_published_page_breaks_no_rule_of_axe(site, new_page):

@@ -125,6 +125,11 @@ def test_invalid_columns_are_refused(pivot, words):
         read_table(csv(patients()), "class", pivot=pivot)
 
 
+def test_filled_cells_are_not_pivoted():
+    with pytest.raises(TableError, match=r"long_form.*fill_down"):
+        read_table(csv(patients()), "class", options=ReadOptions(fill_down=True, long_form=PIVOT))
+
+
 def test_a_long_form_is_not_read_in_batches(tmp_path):
     (tmp_path / "rows.csv").write_bytes(csv(patients(60_000)))
     spec = read_table(tmp_path / "rows.csv", "class", pivot=PIVOT).spec

@@ -3,6 +3,7 @@
 import json
 import re
 import zipfile
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -99,6 +100,19 @@ def test_a_question_without_an_answer_is_an_error_with_its_place(old, new, told)
     with pytest.raises(AlrvizError, match=told) as error:
         record_lesson(read_lesson(LESSON.replace(old, new)))
     assert "two-steps" in str(error.value)
+
+
+def test_pages_of_one_name_are_refused_before_anything_is_run(lesson, tmp_path):
+    for lessons in ([lesson, lesson], [replace(lesson, id="index")]):
+        with pytest.raises(AlrvizError, match=f"{lessons[0].id}.*different ids"):
+            publish(tmp_path / "site", lessons)
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_run_that_fails_is_said_at_once(lesson, monkeypatch):
+    monkeypatch.setattr("alrviz.explorer.publish.record.PageVisit.problem", "out of luck")
+    with pytest.raises(AlrvizError, match="step 1: the run failed: out of luck"):
+        record_lesson(lesson)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,14 @@
 /* A published lesson: the panel's server is replaced by the outcomes in the page's data. `questions.js` and
    `lesson_panel.js` stand before it. Answers stay in the browser; a learning platform (SCORM 1.2) is told the result. */
-const lesson = JSON.parse(document.getElementById("data").textContent), place = (id) => document.getElementById(id);
+const lesson = JSON.parse(document.getElementById("data").textContent), byId = (id) => document.getElementById(id);
 const root = document.documentElement, storageKey = `alrviz-${lesson.id}-${lesson.version}`;
 const questions = lesson.steps.flatMap((step) => (step.ask ? [step.ask] : []));
+const api = learningPlatform();
 const progress = { step: 1, said: {}, ran: [], done: false };
-try { Object.assign(progress, JSON.parse(localStorage.getItem(storageKey))); }
-catch (error) { /* a browser without storage keeps no progress */ }
-const asked = Number(new URLSearchParams(location.search).get("step"));
-progress.step = Math.min(Math.max(asked || progress.step, 1), lesson.steps.length);
+try { Object.assign(progress, JSON.parse(api ? api.LMSGetValue("cmi.suspend_data") : localStorage.getItem(storageKey))); }
+catch (error) { /* nothing was kept, or a browser without storage */ }
+const linkedStep = Math.trunc(Number(new URLSearchParams(location.search).get("step")));
+progress.step = Math.min(Math.max(linkedStep || Math.trunc(progress.step) || 1, 1), lesson.steps.length);
 let showsSummary = false, isRunning = false;
 
 // ---- rules of a lesson -----------------------------------------------------------------------------------------------
@@ -44,7 +45,10 @@ const model = {
   on: (name, listener) => { listeners[name] = listener; },
   send_msg({ go, given }) {
     if (given !== undefined) progress.said[stepAt(progress.step).ask.id] = given;
-    else if (showsSummary && go > 0) { location.href = "index.html"; return; }
+    else if (showsSummary && go > 0) {
+      if (!api) location.href = "index.html";  // a package holds this page alone
+      return;
+    }
     else if (showsSummary) showsSummary = false;
     else if (progress.step + go > lesson.steps.length) { showsSummary = true; progress.done = true; }
     else if (progress.step + go >= 1) { progress.step += go; isRunning = false; showStage(); }
@@ -66,37 +70,37 @@ function show() {
   };
   if (showsSummary) model.shown = {
     head: "<p>What you said, and what happened</p>", text: questions.length ? "" : "<p>That was all.</p>",
-    ask: null, told: "", reveal: null, back: true, on: "All lessons", summary: questions.map(outcome),
+    ask: null, told: "", reveal: null, back: true, on: api ? "Done" : "All lessons", summary: questions.map(outcome),
   };
-  place("run").disabled = locked || isRunning;
-  place("run").title = locked ? "Run is free when the question is answered." : "";
+  byId("run").disabled = locked || isRunning;
+  byId("run").title = locked ? "Answer the question first; then you can press Run." : "";
   listeners.shown?.();
 }
 function save() {
-  try { localStorage.setItem(storageKey, JSON.stringify(progress)); } catch (error) { /* nothing is kept then */ }
-  tellPlatform();
+  if (api) reportToPlatform();
+  else try { localStorage.setItem(storageKey, JSON.stringify(progress)); } catch (error) { /* nothing is kept then */ }
 }
 
 // ---- the result ------------------------------------------------------------------------------------------------------
 /** Show the step's result if it was seen before, else what Run will show. */
 function showStage() {
   const step = stepAt(progress.step), { result } = step, hasRun = progress.ran.includes(progress.step);
-  place("run").hidden = !step.run;
-  place("stage").hidden = !step.run;
-  place("what").textContent = result ? result.title : "";
-  place("result").replaceChildren();
+  byId("run").hidden = !step.run;
+  byId("stage").hidden = !step.run;
+  byId("what").textContent = result ? result.title : "";
+  byId("result").replaceChildren();
   if (result && hasRun) showResult(result, false);
 }
 function showResult(result, plays) {
   if (!result.film) {
     const figures = result.figures.map((svg) => questionPart("figure", { innerHTML: svg }));
-    place("result").replaceChildren(questionPart("div", { innerHTML: result.sentence }),
+    byId("result").replaceChildren(questionPart("div", { innerHTML: result.sentence }),
       questionPart("div", { className: "figures" }, ...figures));
     return;
   }
   const film = { ...result.film, plays, theme: root.dataset.theme }, frame = questionPart("iframe", { title: result.title });
   frame.srcdoc = lesson.film.replace("{{data}}", () => JSON.stringify(film).replace(/</g, "\\u003c"));
-  place("result").replaceChildren(frame);
+  byId("result").replaceChildren(frame);
 }
 function endRun() {
   isRunning = false;
@@ -104,37 +108,38 @@ function endRun() {
   save();
   show();
 }
-place("run").onclick = () => {
+byId("run").onclick = () => {
   const { result } = stepAt(progress.step);
   isRunning = true;
   show();
   showResult(result, true);
   if (!result.film) endRun();
-  place("stage").scrollIntoView({ block: "nearest" });
+  byId("stage").scrollIntoView({ block: "nearest" });
 };
 addEventListener("message", ({ data, source }) => {
-  const frame = place("result").querySelector("iframe");
+  const frame = byId("result").querySelector("iframe");
   if (!frame || source !== frame.contentWindow) return;
   if (data.height) frame.style.height = `${data.height}px`;
   if (data.ended && isRunning) endRun();
 });
 
 // ---- a learning platform ---------------------------------------------------------------------------------------------
-/** The SCORM 1.2 interface of the page around this one, or null. */
-function platform() {
+/** The SCORM 1.2 interface of the page around this one, initialised; or null. */
+function learningPlatform() {
+  let found = null;
   try {
-    for (let at = window, k = 0; k < 10; at = at.parent, k++) {
-      if (at.API) return at.API;
-      if (at.parent === at) return at.opener?.API ?? null;
+    for (let at = window, k = 0; k < 10 && !found; at = at.parent, k++) {
+      found = at.API ?? null;
+      if (at.parent === at) { found ??= at.opener?.API ?? null; break; }
     }
   } catch (error) { /* a page of another site: no platform */ }
-  return null;
+  found?.LMSInitialize("");
+  return found;
 }
-const api = platform();
-api?.LMSInitialize("");
-function tellPlatform() {
-  if (!api) return;
+/** Keep the progress with the platform, by student, and report status and score. */
+function reportToPlatform() {
   const right = questions.filter((ask) => isAnswered(ask) && isRight(ask)).length;
+  api.LMSSetValue("cmi.suspend_data", JSON.stringify(progress));
   api.LMSSetValue("cmi.core.lesson_status", progress.done ? "completed" : "incomplete");
   if (questions.length) api.LMSSetValue("cmi.core.score.raw", String(Math.round((100 * right) / questions.length)));
   api.LMSCommit("");
@@ -145,13 +150,13 @@ addEventListener("pagehide", () => api?.LMSFinish(""));
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 function setTheme(dark) {
   root.dataset.theme = dark ? "dark" : "light";
-  place("result").querySelector("iframe")?.contentWindow.postMessage({ theme: root.dataset.theme }, "*");
+  byId("result").querySelector("iframe")?.contentWindow.postMessage({ theme: root.dataset.theme }, "*");
 }
 setTheme(prefersDark.matches);
 prefersDark.addEventListener("change", (event) => setTheme(event.matches));
-place("theme").onclick = () => setTheme(root.dataset.theme !== "dark");
-if (api) place("lessons").hidden = true;
+byId("theme").onclick = () => setTheme(root.dataset.theme !== "dark");
+if (api) byId("lessons").hidden = true;
 showStage();
 show();
-const panel = place("panel").attachShadow({ mode: "open" });
+const panel = byId("panel").attachShadow({ mode: "open" });
 panel.append(questionPart("style", { textContent: panelCss }), render({ model }));

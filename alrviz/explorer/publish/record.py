@@ -4,8 +4,10 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
+import numpy as np
 import panel as pn
 
 from alrviz.errors import AlrvizError
@@ -57,12 +59,12 @@ class PageVisit:
         self.layout = self.page.view()
         self.page.on_shown()
 
-    def wait_until(self, condition: Callable[[], bool], seconds: float = MAX_RUN_SECONDS) -> None:
+    def wait_until(self, condition: Callable[[], object], seconds: float = MAX_RUN_SECONDS) -> None:
         """Do the page's work until a condition holds; raise `AlrvizError` if it does not within some seconds."""
         deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:
-                raise AlrvizError(f"not done within {seconds:g} s: {self.session.problem or 'it is still running'}")
+                raise AlrvizError(f"not done within {seconds:g} s")
             self.session.pump()
             self.page.pump()
             time.sleep(POLL_SECONDS)
@@ -72,6 +74,14 @@ class PageVisit:
         """The part of the page (of the open tab, if it has tabs) that has the Run button and shows the result."""
         page: Any = getattr(self.page, "tab", self.page)
         return getattr(page, "player", None) or getattr(page, "study_view", None) or page.race_view
+
+    @property
+    def problem(self) -> str:
+        """Why the page's run or study failed; "" if it did not."""
+        study = getattr(self.view, "study", None)
+        if study is not None and study.phase in ("failed", "stopped"):
+            return str(study.error or study.phase)
+        return str(self.session.problem or "")
 
     def press_run(self) -> None:
         """Press Run as soon as the table is open and a study knows its cost."""
@@ -140,9 +150,16 @@ def _record_step(step: Step, questions: list[Question]) -> Recording:
     try:
         visit.show()
         visit.press_run()
-        visit.wait_until(lambda: visit.page.result() is not None)
+        visit.wait_until(lambda: visit.page.result() is not None or visit.problem)
         result: Any = visit.page.result()
+        if result is None:
+            raise AlrvizError(f"the run failed: {visit.problem}")
         outcomes = {question.id: answer(question, result) for question in questions}
+        for id, outcome in outcomes.items():
+            if any(
+                isinstance(number, float) and not isfinite(number) for number in np.ravel(np.array(outcome, object))
+            ):
+                raise AlrvizError(f"the answer to question {id!r} is no finite number: {outcome}")
         if isinstance(result, Race) or getattr(result, "kind", "") == "path":
             film = film_of(result, visit.session.measure, MAX_FILM_STEPS)
             return Recording(film.title, outcomes, film, [], "")

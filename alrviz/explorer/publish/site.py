@@ -21,6 +21,7 @@ from alrviz.explorer.shell.lesson_panel import question_fields, reveal_html
 from alrviz.explorer.shell.markdown import markdown_html
 from alrviz.explorer.shell.qr import qr_html
 from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.home import temporary_home
 from alrviz.pictures.replay import content, replay_template, script_json
 from alrviz.views.core.style import safe
 
@@ -46,10 +47,14 @@ def publish(
     Raises:
         AlrvizError: if a step cannot be run or its question not be answered, or a file not be written.
     """
-    pages = [(lesson, lesson_page(lesson, partial(on_step, lesson))) for lesson in lessons]
-    texts = {INDEX: _index_page(lessons, address)} | {f"{lesson.id}.html": page for lesson, page in pages}
+    ids = [lesson.id for lesson in lessons]
+    if repeated := [id for id in ids if ids.count(id) > 1 or f"{id}.html" == INDEX]:
+        raise AlrvizError(f"the lesson's id {repeated[0]!r} is taken by another page; expected different ids")
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        with temporary_home():  # its runs are not the user's
+            pages = [(lesson, lesson_page(lesson, partial(on_step, lesson))) for lesson in lessons]
+        texts = {INDEX: _index_page(lessons, address)} | {f"{lesson.id}.html": page for lesson, page in pages}
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8", newline="")
         packages = [_write_scorm_package(folder, lesson, page) for lesson, page in pages] if scorm else []

@@ -280,7 +280,7 @@ class RunQueue:
         self.queued_entries: list[Entry] = []
 
     def wake(self) -> None:
-        """Call `admit` regularly from now on: a job may have started."""
+        """Called when a job may have started: the registry calls `sweep`, and so `admit`, regularly from then on."""
 
     def add_entry(self, entry: Entry) -> None:
         """Add an entry, unless it is there, and drop its owner's oldest inactive jobs beyond the limit `kept`.

@@ -490,7 +490,7 @@ class Run(RunAttributes, Job[Step]):
 
     def _problem_of_stream(self, stream: Stream) -> FitProblem:
         """Return the fit of the recipe to a table read in batches."""
-        recipe = self.recipe
+        recipe, search_end = self.recipe, monotonic() + (inf if self._time_limit is None else self._time_limit)
         client = self._connection.enter_context(connect(self._scheduler))  # connect before hours of reading
         missing = recipe.definition.missing(recipe.params)
         self.coded = stream.coded(
@@ -521,7 +521,10 @@ class Run(RunAttributes, Job[Step]):
             rows = first_training_rows(self.coded)
             rows = rows.take(np.arange(min(rows.n_rows, MAX_LEARNER_ROWS)))
             self._choose_order(TrainingData(rows, None, None, self._n_jobs), sampled=True)
-        self._choose_keep(lambda candidate: candidate.definition.make_stream(replace(trial, recipe=candidate))[0])
+        self._choose_keep(
+            lambda candidate: candidate.definition.make_stream(replace(trial, recipe=candidate))[0],
+            search_end - monotonic(),
+        )
         self.recipe.definition.check_stream(self.recipe.params, len(self.coded.levels))
         self._selection_passes += sum(chunks_read.passes for chunks_read in request.chunks_read)
         problem, self.estimate = self.recipe.definition.make_stream(
@@ -560,7 +563,7 @@ class Run(RunAttributes, Job[Step]):
         self._fold_model = None if sampled else choice.model
         return choice.prepared
 
-    def _choose_keep(self, build: Build, max_seconds: float = inf) -> None:
+    def _choose_keep(self, build: Build, max_seconds: float) -> None:
         """Choose how many tuples the model keeps, if the recipe leaves it open, in a search of at most max_seconds."""
         if self.recipe.params.get("keep") == AUTO:
             self.activity = "choosing keep"

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_number
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.data.encode import Encoder
 from alrviz.errors import RecipeError, nearest
 from alrviz.estimators.base import CellClassifier
-from alrviz.estimators.checks import threads
+from alrviz.estimators.checks import check_table, threads
 from alrviz.estimators.model_linear import EDIT_COLUMNS
 from alrviz.models.effects import purify_by_counts
 from alrviz.models.linear import LinearModel, log_softmax
@@ -41,7 +42,8 @@ class _Step:
     """A `set`, `monotone` or `flatten`.
 
     Attributes:
-        action: what was done, for the log. columns: of which tuple.
+        action: what was done, for the log.
+        columns: name of the tuple.
         scores: (S, C) of the cells before it.
         changes: positions (m,) of cells, the number of the class, and old and new values (m,).
     """
@@ -78,7 +80,7 @@ def edit(model: CellClassifier, X: Any, y: Any, sample_weight: Any = None) -> "E
             "halr, salr, hsalr, anje (naive Bayes, WANBIA-C and AutoClassifier are among them)"
         )
     check_is_fitted(model)
-    encoded, tables = model.encoder_.encode(X, y, sample_weight), model.tables_
+    encoded, tables = model.encoder_.encode(check_table(model, X, reset=False), y, sample_weight), model.tables_
     pure = purify_by_counts(model.model_, tables.counts, float(tables.class_counts.sum()), threads(model.n_jobs))
     effects = NamedEffects(pure, model.encoder_.names_, encoded, None, model.n_jobs)
     return Edits(effects, model.model_, model.encoder_, model)
@@ -132,7 +134,7 @@ class Edits:
             RecipeError: if the model has no such tuple, cell or class, or the value is not finite. TableError: for an
                 unknown level.
         """
-        if not np.isfinite(value):
+        if not is_number(value) or not np.isfinite(value):
             raise RecipeError(f"value={value!r}; expected a finite number")
         t, k = self._effects.number_of(list(cell)), self._class(label)
         columns, name = self._encoder.columns_, self._effects.names[t]
@@ -156,7 +158,8 @@ class Edits:
         ("increasing") as the column rises, whatever the other columns. Larger tuples could break that, so with
         `each_row` their cells are changed too: each slice of cells that agree in the other columns is made monotone,
         after the effect of the column alone was divided among its tuples. Then the same holds for every row at the
-        levels whose cells all occurred in training (a cell that did not has no value that could change). Without
+        levels whose cells all occurred in training (a cell that did not has no value that could change). It holds
+        until a later edit changes a tuple of this column; that may be `monotone` of another column. Without
         `each_row` only the column's own effect is changed: the effect of a level averaged over the training rows that
         have it is monotone, that on single rows need not be.
 

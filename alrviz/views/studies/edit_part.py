@@ -1,14 +1,14 @@
 """Controls of InteractionsView that correct the shown effect by hand, with the price on held-out rows in view."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.errors import AlrvizError, capitalize
+from alrviz.errors import AlrvizError, capitalize, plural
 from alrviz.estimators.model_file import save_model
 from alrviz.pictures.interactions import MAX_LEVELS_WITH_BARS
 from alrviz.pictures.picture import Picture
@@ -49,7 +49,7 @@ class EditPart:
             for label in ("Set", "Make rising", "Make falling", "Flatten", "Undo")
         )
         self.keep = file_button(
-            "alrviz-edited.zip", self._file, "the edited model, with the log of edits", "Keep (.zip)"
+            "alrviz-edited.zip", self._file, "the edited model, with the log of edits", "Save (.zip)"
         )
         self.text = html(margin=(8, 0, 0, 0))
         self.cell.param.watch(lambda _: self._show_value(), "value")
@@ -61,6 +61,11 @@ class EditPart:
         controls = (self.cell, self.value, self.set, self.rising, self.falling, self.flat, self.undo, self.keep)
         controls_box = pn.FlexBox(*controls, align_items="center", gap="10px 0", margin=(4, 0, 0, 0))
         self.body = Collapsible("Correct this effect by hand", controls_box, self.text)
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        """The edits in words, for saved numbers and pictures; {} without any."""
+        return {"edits by hand": "; ".join(self.edits.steps)} if self.edits is not None and self.edits.steps else {}
 
     def begin(self, effects: Interactions) -> None:
         """Start an empty list of edits of a model."""
@@ -83,7 +88,9 @@ class EditPart:
 
     def choose(self, picture: Picture | None, x: float, y: float) -> None:
         """Choose the cell at a point of the picture of the tuple, if it can be changed."""
-        levels = None if picture is None else levels_at(picture, x, y)
+        if picture is None or self.effects is None:
+            return
+        levels = levels_at(picture, x, y, self.effects.members(self._name))
         if levels in self._cells:
             self.body.open = True
             if levels not in self.cell.options.values():
@@ -165,10 +172,10 @@ class EditPart:
         texts = [
             f"{words} {loss_text(price.loc[name, 'before'])} → <b>{loss_text(price.loc[name, 'after'])}</b> "
             f"({price.loc[name, 'change']:+.4f} ± {price.loc[name, 'standard_error']:.4f})"
-            for name, words in (("log_loss", "log loss"), ("error", "0-1 loss"))
+            for name, words in (("log_loss", "log loss"), ("error", "error"))
         ]
         rows_text = "Test rows" if effects.has_heldout else "These rows"
-        steps_text = f"{len(edits.steps)} edit(s), latest first: {safe('; '.join(edits.steps[:-4:-1]), 300)}"
+        steps_text = f"{plural(len(edits.steps), 'edit')}, latest first: {safe('; '.join(edits.steps[:-4:-1]), 300)}"
         say(
             self.text,
             f"{rows_text}: {', '.join(texts)}. <span class='quiet'>{steps_text}. "
@@ -183,8 +190,11 @@ class EditPart:
         return file.getvalue()
 
 
-def levels_at(picture: Picture, x: float, y: float) -> tuple[str, ...] | None:
-    """Return the levels of the bar, step or cell at a point of a tuple's picture; None if there is none."""
+def levels_at(picture: Picture, x: float, y: float, members: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the levels of the bar, step or cell at a point of the picture of a tuple of columns; None if there is none.
+
+    members: names of the columns. The panel of a third column is titled "name = level".
+    """
     if "bars" in picture.data:
         names = list(picture["bars"]["name"])
         i = int(np.floor(x)) if len(names) > MAX_LEVELS_WITH_BARS else len(names) - 1 - int(np.floor(y))
@@ -195,4 +205,4 @@ def levels_at(picture: Picture, x: float, y: float) -> tuple[str, ...] | None:
         return None
     i = int(inside[0])
     panel = cells["panel"][i]
-    return cells["up"][i], cells["across"][i], *([panel.split(" = ", 1)[1]] if panel else [])
+    return cells["up"][i], cells["across"][i], *([panel.removeprefix(f"{members[2]} = ")] if panel else [])

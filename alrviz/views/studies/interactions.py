@@ -227,15 +227,16 @@ class InteractionsView(StudyView, RowSettings):
         return "" if self.effects is None else to_csv(table_of(self.effects), *self._source())
 
     def _source(self) -> tuple[dict[str, Any], Sequence[Recipe]]:
-        """Return provenance and recipes for saved numbers."""
-        study = self.study
-        return (self._provenance, ()) if study is None else (study_provenance(study), study.recipes)
+        """Return provenance, with corrections by hand, and recipes for saved numbers and pictures."""
+        study, edits = self.study, self.editing.provenance
+        return (self._provenance | edits, ()) if study is None else (study_provenance(study) | edits, study.recipes)
 
     def origin(self, subject: str) -> Origin:
         """Return title and provenance of a saved picture of `subject`."""
-        if self.given_effects is None:
+        if self.given_effects is None and self.study is None:
             return super().origin(subject)
-        return Origin(f"{self._provenance.get('model', 'a model')}: {subject}", caption(self._provenance))
+        names = [self._provenance.get("model", "a model")] if self.study is None else self.study.names
+        return Origin(f"{', '.join(names)}: {subject}", caption(*self._source()))
 
     def _fill(self, effects: Interactions) -> None:
         """Fill the menus with the model's tuples and classes."""
