@@ -191,9 +191,9 @@ class EditPart:
 
 
 def levels_at(picture: Picture, x: float, y: float, members: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the levels of the bar, step or cell at a point of the picture of a tuple of columns; None if there is none.
+    """Return the levels of the bar, step or cell at a point of the picture of a tuple; None if there is none.
 
-    members: names of the columns. The panel of a third column is titled "name = level".
+    members: names of its columns. The panel of a third column is titled "name = level".
     """
     if "bars" in picture.data:
         names = list(picture["bars"]["name"])
