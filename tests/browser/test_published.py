@@ -68,7 +68,7 @@ def test_a_learning_platform_keeps_answers_by_student_and_gets_status_and_score(
     page.get_by_role("textbox").fill("0.9")
     page.get_by_role("button", name="Lock my answer").click()
     kept = page.evaluate("window.kept")
-    assert json.loads(kept["cmi.suspend_data"])["said"] == {"wrong": 0.9}
+    assert json.loads(kept["cmi.suspend_data"])["answers"] == {"wrong": 0.9}
     assert (kept["cmi.core.lesson_status"], kept["cmi.core.score.raw"]) == ("incomplete", "0")
     assert page.evaluate("localStorage.length") == 0  # the next student at this computer begins anew
     for label in ("Next", "Next", "Next", "Finish", "Done"):
@@ -105,7 +105,7 @@ VERDICTS = [
 def test_the_verdict_says_as_you_said_of_the_same_number_only(site, new_page):
     page = new_page()
     page.goto(f"{site}/two-steps.html")
-    for kind, said, was, right, told in VERDICTS:
-        asked = {"kind": kind, "options": [["a", "it rises"], ["b", "it falls"]], "unit": "%"}
-        outcome = {"said": said, "was": was, "right": right}
-        assert page.evaluate("([asked, outcome]) => questionVerdict(asked, outcome)", [asked, outcome]) == told
+    for kind, answer, outcome, is_right, sentence in VERDICTS:
+        question = {"kind": kind, "options": [["a", "it rises"], ["b", "it falls"]], "unit": "%"}
+        result = {"answer": answer, "outcome": outcome, "is_right": is_right}
+        assert page.evaluate("(given) => questionVerdict(...given)", [question, result]) == sentence

@@ -185,7 +185,7 @@ def test_a_lesson_from_end_to_end(id, registry):
             visit.panel._handle_msg({"given": an_answer(step.ask)})
             # A step that runs nothing asks one question of several about what the next step runs.
             assert visit.session.runs.asking == (not step.run)
-            assert ("Next" in visit.panel.shown["told"]) == (not step.run)
+            assert ("Next" in visit.panel.shown["note"]) == (not step.run)
         if step.run:
             visit.press_run()
             visit.wait_until(lambda visit=visit: visit.panel.shown["reveal"] is not None)
@@ -204,11 +204,11 @@ def test_a_lesson_from_end_to_end(id, registry):
         visit.close()
     visit.panel._handle_msg({"go": 1})
     summary, many = visit.panel.shown["summary"], len(visit.lesson.questions)
-    assert (visit.panel.shown["on"], visit.panel.place) == ("All lessons", "")
-    assert [outcome["was"] for outcome in summary] == [found[question.id] for question in visit.lesson.questions]
+    assert (visit.panel.shown["next_label"], visit.panel.place) == ("All lessons", "")
+    assert [result["outcome"] for result in summary] == [found[question.id] for question in visit.lesson.questions]
     assert len(summary) == many
     visit.panel._handle_msg({"go": -1})
-    assert visit.panel.shown["on"] == "Finish"
+    assert visit.panel.shown["next_label"] == "Finish"
     for _ in range(2):
         visit.panel._handle_msg({"go": 1})
     assert visit.panel.place == "?page=lessons"
@@ -277,7 +277,7 @@ def test_nothing_runs_before_the_answer_and_the_answer_stays(registry):
     assert page.race_view.race is None
     for wrong in ([0.1, 0.2], [0.1, 0.2, 9], "a", {"x": 1}, [0.1, 0.2, None]):
         panel._handle_msg({"given": wrong})
-        assert "That is no answer" in panel.shown["told"]
+        assert "That is no answer" in panel.shown["note"]
         assert visit.session.runs.asking
     panel._handle_msg({"given": [0.5, 0.1, 0.1]})
     panel._handle_msg({"given": [0.3, 0.3, 0.3]})  # locked
@@ -288,7 +288,7 @@ def test_nothing_runs_before_the_answer_and_the_answer_stays(registry):
     visit.close()
     again = Visit("parity", 1, registry, "c" * 32)  # a reload
     assert not again.session.runs.asking
-    assert again.panel.shown["ask"]["said"] == (0.5, 0.1, 0.1)
+    assert again.panel.shown["question"]["answer"] == (0.5, 0.1, 0.1)
     again.close()
     other = Visit("parity", 1, registry, "d" * 32)
     assert other.session.runs.asking  # another visitor's is their own

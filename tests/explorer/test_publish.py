@@ -63,12 +63,12 @@ def test_a_page_holds_what_each_step_shows_and_the_right_answers(lesson, tmp_pat
     assert question is end is None
     assert [line["name"] for line in race["film"]["lines"]] == ["alr"]
     assert race["film"]["measures"][race["film"]["measure"]]["label"].startswith("0-1 loss")
-    share = steps[0]["ask"]["was"]
+    share = steps[0]["question"]["outcome"]
     assert share == pytest.approx(race["film"]["measures"][race["film"]["measure"]]["lines"][0]["held"][-1], abs=1e-5)
-    (low, high), = steps[0]["ask"]["ranges"]  # fmt: skip
+    (low, high), = steps[0]["question"]["ranges"]  # fmt: skip
     assert low < share < high
-    assert steps[1]["ask"]["was"] == "1"  # columns alone see nothing of xor
-    assert steps[1]["ask"]["ranges"] is None
+    assert steps[1]["question"]["outcome"] == "1"  # columns alone see nothing of xor
+    assert steps[1]["question"]["ranges"] is None
     assert len(study["figures"]) >= 2
     assert "0.1" in study["figures"][0]
     assert "complete rounds" not in study["sentence"]  # of the whole study, not of its beginning

@@ -1,10 +1,10 @@
 /* A published lesson: the panel's server is replaced by the outcomes in the page's data. `questions.js` and
-   `lesson_panel.js` stand before it. Answers stay in the browser; a learning platform (SCORM 1.2) is told the result. */
+   `lesson_panel.js` stand before it. Answers stay in the browser; a learning platform (SCORM 1.2) gets the result. */
 const lesson = JSON.parse(document.getElementById("data").textContent), byId = (id) => document.getElementById(id);
 const root = document.documentElement, storageKey = `alrviz-${lesson.id}-${lesson.version}`;
-const questions = lesson.steps.flatMap((step) => (step.ask ? [step.ask] : []));
+const questions = lesson.steps.flatMap((step) => (step.question ? [step.question] : []));
 const api = learningPlatform();
-const progress = { step: 1, said: {}, ran: [], done: false };
+const progress = { step: 1, answers: {}, finishedSteps: [], done: false };
 try { Object.assign(progress, JSON.parse(api ? api.LMSGetValue("cmi.suspend_data") : localStorage.getItem(storageKey))); }
 catch (error) { /* nothing was kept, or a browser without storage */ }
 const linkedStep = Math.trunc(Number(new URLSearchParams(location.search).get("step")));
@@ -13,7 +13,7 @@ let showsSummary = false, isRunning = false;
 
 // ---- rules of a lesson -----------------------------------------------------------------------------------------------
 const stepAt = (number) => lesson.steps[number - 1];
-const isAnswered = (ask) => progress.said[ask.id] !== undefined;
+const isAnswered = (question) => progress.answers[question.id] !== undefined;
 /** The number of the step whose run shows what step `number` asks about; 0 if none follows. */
 function runAfter(number) {
   for (let at = number; at <= lesson.steps.length; at++) if (stepAt(at).run) return at;
@@ -24,18 +24,19 @@ function isLocked(number) {
   const last = runAfter(number);
   let first = number;
   while (first > 1 && !stepAt(first - 1).run) first--;
-  return lesson.steps.slice(first - 1, last || number).some((step) => step.ask && !isAnswered(step.ask));
+  return lesson.steps.slice(first - 1, last || number).some((step) => step.question && !isAnswered(step.question));
 }
-function isRight(ask) {
-  const said = progress.said[ask.id];
-  if (!ask.ranges) return JSON.stringify(said) === JSON.stringify(ask.was);
-  return [said].flat().every((number, k) => ask.ranges[k][0] <= number && number <= ask.ranges[k][1]);
+function isRight(question) {
+  const answer = progress.answers[question.id];
+  if (!question.ranges) return JSON.stringify(answer) === JSON.stringify(question.outcome);
+  return [answer].flat().every((number, k) => question.ranges[k][0] <= number && number <= question.ranges[k][1]);
 }
 /** A question with its answer, and with its outcome once its run was seen. */
-function outcome(ask) {
-  const ran = progress.ran.includes(runAfter(lesson.steps.findIndex((step) => step.ask === ask) + 1));
-  const said = progress.said[ask.id] ?? null, isKnown = ran && said !== null;
-  return { asked: ask, said, was: isKnown ? ask.was : null, right: isKnown && isRight(ask) };
+function outcomeOf(question) {
+  const runStep = runAfter(lesson.steps.findIndex((step) => step.question === question) + 1);
+  const answer = progress.answers[question.id] ?? null;
+  const isKnown = progress.finishedSteps.includes(runStep) && answer !== null;
+  return { question, answer, outcome: isKnown ? question.outcome : null, is_right: isKnown && isRight(question) };
 }
 
 // ---- the panel -------------------------------------------------------------------------------------------------------
@@ -44,7 +45,7 @@ const model = {
   shown: {},
   on: (name, listener) => { listeners[name] = listener; },
   send_msg({ go, given }) {
-    if (given !== undefined) progress.said[stepAt(progress.step).ask.id] = given;
+    if (given !== undefined) progress.answers[stepAt(progress.step).question.id] = given;
     else if (showsSummary && go > 0) {
       if (!api) location.href = "index.html";  // a package holds this page alone
       return;
@@ -57,20 +58,21 @@ const model = {
   },
 };
 function show() {
-  const step = stepAt(progress.step), hasRun = progress.ran.includes(progress.step), locked = isLocked(progress.step);
+  const step = stepAt(progress.step), hasRun = progress.finishedSteps.includes(progress.step), locked = isLocked(progress.step);
   const minutes = progress.step === 1 ? ` · about ${lesson.minutes} minutes` : "";
-  const reveal = hasRun && !isRunning ? { html: step.reveal, ...(step.ask ? outcome(step.ask) : {}) } : null;
+  const reveal = hasRun && !isRunning ? { html: step.reveal, ...(step.question ? outcomeOf(step.question) : {}) } : null;
   let note = "";
-  if (locked && step.ask && isAnswered(step.ask)) note = "One more question before Run: press Next.";
+  if (locked && step.question && isAnswered(step.question)) note = "One more question before Run: press Next.";
   else if (step.run && !locked && !hasRun && !isRunning) note = "Now press Run, and watch.";
   model.shown = {
     head: `<p>Step ${progress.step} of ${lesson.steps.length}${minutes}</p>`,
-    text: step.text, ask: step.ask && { ...step.ask, said: progress.said[step.ask.id] ?? null }, told: note, reveal,
-    back: progress.step > 1, on: progress.step === lesson.steps.length ? "Finish" : "Next",
+    text: step.text, note, reveal,
+    question: step.question && { ...step.question, answer: progress.answers[step.question.id] ?? null },
+    has_previous: progress.step > 1, next_label: progress.step === lesson.steps.length ? "Finish" : "Next",
   };
   if (showsSummary) model.shown = {
     head: "<p>What you said, and what happened</p>", text: questions.length ? "" : "<p>That was all.</p>",
-    ask: null, told: "", reveal: null, back: true, on: api ? "Done" : "All lessons", summary: questions.map(outcome),
+    question: null, note: "", reveal: null, has_previous: true, next_label: api ? "Done" : "All lessons", summary: questions.map(outcomeOf),
   };
   byId("run").disabled = locked || isRunning;
   byId("run").title = locked ? "Answer the question first; then you can press Run." : "";
@@ -84,7 +86,7 @@ function save() {
 // ---- the result ------------------------------------------------------------------------------------------------------
 /** Show the step's result if it was seen before, else what Run will show. */
 function showStage() {
-  const step = stepAt(progress.step), { result } = step, hasRun = progress.ran.includes(progress.step);
+  const step = stepAt(progress.step), { result } = step, hasRun = progress.finishedSteps.includes(progress.step);
   byId("run").hidden = !step.run;
   byId("stage").hidden = !step.run;
   byId("what").textContent = result ? result.title : "";
@@ -104,7 +106,7 @@ function showResult(result, plays) {
 }
 function endRun() {
   isRunning = false;
-  if (!progress.ran.includes(progress.step)) progress.ran.push(progress.step);
+  if (!progress.finishedSteps.includes(progress.step)) progress.finishedSteps.push(progress.step);
   save();
   show();
 }
@@ -138,7 +140,7 @@ function learningPlatform() {
 }
 /** Keep the progress with the platform, by student, and report status and score. */
 function reportToPlatform() {
-  const right = questions.filter((ask) => isAnswered(ask) && isRight(ask)).length;
+  const right = questions.filter((question) => isAnswered(question) && isRight(question)).length;
   api.LMSSetValue("cmi.suspend_data", JSON.stringify(progress));
   api.LMSSetValue("cmi.core.lesson_status", progress.done ? "completed" : "incomplete");
   if (questions.length) api.LMSSetValue("cmi.core.score.raw", String(Math.round((100 * right) / questions.length)));

@@ -76,7 +76,7 @@ def lesson_page(lesson: Lesson, on_step: Callable[[int], object] = lambda number
             {
                 "text": markdown_html(step.text),
                 "run": step.run,
-                "ask": None if step.ask is None else _question_data(step.ask, outcomes[step.ask.id]),
+                "question": None if step.ask is None else _question_data(step.ask, outcomes[step.ask.id]),
                 "reveal": reveal_html(step),
                 "result": None if recording is None else _result_data(recording),
             }
@@ -101,7 +101,7 @@ def _page(template: str, **values: str) -> str:
 def _question_data(question: Question, outcome: Any) -> dict[str, Any]:
     """Return a question with its right answer; the numbers that count as right, if it asks for numbers."""
     ranges = question.right_ranges(outcome) if question.kind in ("number", "sketch") else None
-    return {**question_fields(question), "id": question.id, "was": outcome, "ranges": ranges}
+    return {**question_fields(question), "id": question.id, "outcome": outcome, "ranges": ranges}
 
 
 def _result_data(recording: Recording) -> dict[str, Any]:

@@ -1,37 +1,38 @@
-/* A lesson beside its page: one step at a time, its question, and, when what was run has ended, what was said on what
-   happened. The server says what is shown (`shown`); what the reader does is sent to it. Parts are built anew only when
-   they have changed: a number that is being typed stays. `questions.js` stands before it. */
+/* A lesson beside its page: one step at a time, its question, and after the run the outcome beside the answer. `shown`
+   says what to show, a server's or that of a published page; what the reader does goes back by `send_msg`. Parts are
+   built anew only when they have changed, so that a number that is being typed stays. `questions.js` stands before it. */
 export function render({ model }) {
   const make = questionPart;
   const root = make("section", { className: "lesson" });
   root.setAttribute("aria-label", "Lesson");
-  const [head, text, ask, told, reveal] = ["head", "text", "ask", "told", "reveal"].map((name) =>
+  const [head, text, questionBox, note, reveal] = ["head", "text", "ask", "told", "reveal"].map((name) =>
     make("div", { className: name }));
-  told.setAttribute("role", "status");
+  note.setAttribute("role", "status");
   const button = (words, act, mark = "") => {
     const el = make("button", { type: "button", className: mark, textContent: words });
     el.addEventListener("click", act);
     return el;
   };
-  const back = button("Previous", () => model.send_msg({ go: -1 }), "back");
-  const on = button("Next", () => model.send_msg({ go: 1 }), "on");
-  const turn = make("div", { className: "turn" }, back, on);
-  const scroll = make("div", { className: "scroll", tabIndex: 0, role: "group" }, text, ask, told, reveal);
+  const previous = button("Previous", () => model.send_msg({ go: -1 }), "back");
+  const next = button("Next", () => model.send_msg({ go: 1 }), "on");
+  const turn = make("div", { className: "turn" }, previous, next);
+  const scroll = make("div", { className: "scroll", tabIndex: 0, role: "group" }, text, questionBox, note, reveal);
   scroll.setAttribute("aria-label", "This step");  // who has no mouse scrolls what has no buttons, too
   root.append(head, scroll, turn);
   // ---- a question ----------------------------------------------------------------------------------------------------
-  const showAsk = (asked) => {
-    ask.replaceChildren();
-    if (!asked) return;
-    const legend = make("legend", { innerHTML: asked.text });
-    if (asked.said !== null) {
-      ask.append(make("fieldset", {}, legend, make("p", { className: "mine", innerHTML: questionVerdict(asked, { said: asked.said }) })));
+  const showQuestion = (question) => {
+    questionBox.replaceChildren();
+    if (!question) return;
+    const legend = make("legend", { innerHTML: question.text });
+    if (question.answer !== null) {
+      const answerHtml = questionVerdict(question, { answer: question.answer });
+      questionBox.append(make("fieldset", {}, legend, make("p", { className: "mine", innerHTML: answerHtml })));
       return;
     }
     const lock = make("button", { type: "submit", className: "lock", textContent: "Lock my answer" });
     const reason = make("p", { id: "reason", className: "quiet" });
     lock.setAttribute("aria-describedby", "reason");
-    const field = questionField(asked, null, () => questionHolds(field, lock, reason));
+    const field = questionField(question, null, () => questionHolds(field, lock, reason));
     questionHolds(field, lock, reason);
     const answer = make("div", { className: "answer" }, ...field.parts);
     const form = make("form", {}, make("fieldset", {}, legend, answer, lock, reason));
@@ -39,30 +40,32 @@ export function render({ model }) {
       e.preventDefault();
       if (!field.missing()) model.send_msg({ given: field.answer() });
     });
-    ask.append(form);
+    questionBox.append(form);
   };
 
   // ---- what happened -------------------------------------------------------------------------------------------------
-  const showReveal = (of) => {
+  const showReveal = (result) => {
     reveal.replaceChildren();
-    if (!of) return;
-    const { asked, said, was } = of;
-    if (asked) {
-      reveal.append(make("p", { className: of.right ? "verdict good" : "verdict", innerHTML: questionVerdict(asked, of) }));
-      if (of.drawn) reveal.append(make("p", { className: "key", textContent: "Dotted in the picture: what you said." }));
+    if (!result) return;
+    const { question, answer, outcome } = result;
+    if (question) {
+      const className = result.is_right ? "verdict good" : "verdict";
+      reveal.append(make("p", { className, innerHTML: questionVerdict(question, result) }));
+      if (result.drawn) reveal.append(make("p", { className: "key", textContent: "Dotted in the picture: what you said." }));
     }
-    if (asked?.kind === "sketch" && !of.drawn) {
-      const every = [...said, ...was, asked.low, asked.high], names = asked.options.map(([, words]) => questionPlain(words));
+    if (question?.kind === "sketch" && !result.drawn) {
+      const every = [...answer, ...outcome, question.low, question.high];
+      const names = question.options.map(([, words]) => questionPlain(words));
       reveal.append(
         questionPicture(names, Math.min(...every), Math.max(...every),
-          [{ values: was, mark: "was" }, { values: said, mark: "said" }], null),
+          [{ values: outcome, mark: "was" }, { values: answer, mark: "said" }], null),
         make("p", { className: "key", innerHTML: "<b class='was'>—</b> what happened &nbsp; <b class='said'>- -</b> you" }));
     }
-    if (asked?.kind === "number" && !of.drawn) {
+    if (question?.kind === "number" && !result.drawn) {
       // Two numbers that are nearly nothing of what could be said are short, both.
-      const range = asked.high - asked.low, least = range < 1e12 ? range / 50 : 0;
-      const most = Math.max(Math.abs(said), Math.abs(was), least) || 1;
-      for (const [words, value, mark] of [["you", said, "said"], ["it was", was, "was"]]) {
+      const range = question.high - question.low, least = range < 1e12 ? range / 50 : 0;
+      const most = Math.max(Math.abs(answer), Math.abs(outcome), least) || 1;
+      for (const [words, value, mark] of [["you", answer, "said"], ["it was", outcome, "was"]]) {
         const bar = make("i", { className: mark });
         bar.style.width = `${(60 * Math.abs(value)) / most}%`;
         reveal.append(make("div", { className: "bar" }, make("span", { textContent: words }), bar,
@@ -70,7 +73,7 @@ export function render({ model }) {
       }
     }
     const more = make("div");
-    more.innerHTML = of.html;
+    more.innerHTML = result.html;
     reveal.append(more);
   };
 
@@ -82,20 +85,20 @@ export function render({ model }) {
     if (differs("head")) head.innerHTML = now.head;
     if (differs("text") || differs("summary")) {
       text.innerHTML = now.text;
-      if (now.summary) text.append(make("ol", {}, ...now.summary.map((of) => make("li", {},
-        make("p", { innerHTML: of.asked.text }), make("p", { innerHTML: questionVerdict(of.asked, of) })))));
+      if (now.summary) text.append(make("ol", {}, ...now.summary.map((result) => make("li", {},
+        make("p", { innerHTML: result.question.text }), make("p", { innerHTML: questionVerdict(result.question, result) })))));
       root.querySelector(".scroll").scrollTop = 0;
     }
-    if (differs("ask")) showAsk(now.ask);
-    if (differs("told")) told.innerHTML = now.told;
+    if (differs("question")) showQuestion(now.question);
+    if (differs("note")) note.innerHTML = now.note;
     if (differs("reveal")) {
       showReveal(now.reveal);
       if (now.reveal && before.text === now.text)
         reveal.scrollIntoView({ block: "nearest" });
     }
-    back.disabled = !now.back;
-    on.classList.toggle("later", Boolean(now.ask && now.ask.said === null));  // the question comes first
-    on.textContent = now.on;
+    previous.disabled = !now.has_previous;
+    next.classList.toggle("later", Boolean(now.question && now.question.answer === null));  // the question comes first
+    next.textContent = now.next_label;
     if (differs("view")) window.alrvizView?.(now.view);
     before = structuredClone(now);
   };
@@ -104,7 +107,7 @@ export function render({ model }) {
   const keys = (e) => {
     if (!("present" in document.documentElement.dataset) || !["PageDown", "PageUp"].includes(e.key)) return;
     e.preventDefault();
-    (e.key === "PageDown" ? on : back).click();
+    (e.key === "PageDown" ? next : previous).click();
   };
   window.addEventListener("keydown", keys);
   show();

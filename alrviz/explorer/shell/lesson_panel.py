@@ -215,17 +215,18 @@ class LessonPanel(JSComponent):
         self.shown = {
             "head": f"<h2>{safe(self.lesson.title)}</h2><p>Step {step_number} of {n_steps}{minutes_text}</p>",
             "text": markdown_html(step.text),
-            "ask": None if step.ask is None else {**question_fields(step.ask), "said": self.answer_of(step.ask)},
-            "told": self._note_html(is_locked),
+            "question": None if step.ask is None else {**question_fields(step.ask), "answer": self.answer_of(step.ask)},
+            "note": self._note_html(is_locked),
             "reveal": self._reveal_fields(step) if has_result and not is_locked else None,
-            "back": step_number > 1,
-            "on": "Finish" if step_number == n_steps else "Next",
+            "has_previous": step_number > 1,
+            "next_label": "Finish" if step_number == n_steps else "Next",
             "view": {"hide": list(step.hide), "locked": LOCKED if is_locked else ""},
         }
         if self._shows_summary:
             self.shown = self.shown | {
                 "head": f"<h2>{safe(self.lesson.title)}</h2><p>What you said, and what happened</p>",
-                "text": "", "ask": None, "told": "", "reveal": None, "back": True, "on": "All lessons",
+                "text": "", "question": None, "note": "", "reveal": None, "has_previous": True,
+                "next_label": "All lessons",
                 "summary": [self._outcome_fields(question, self.progress.was.get(question.id))
                             for question in self.lesson.questions],
             }  # fmt: skip
@@ -245,7 +246,7 @@ class LessonPanel(JSComponent):
         """Return a question with its answer and outcome for the browser; None for what does not exist yet."""
         answer = self.answer_of(question)
         is_right = answer is not None and outcome is not None and question.is_right(answer, outcome)
-        return {"asked": question_fields(question), "said": answer, "was": outcome, "right": is_right}
+        return {"question": question_fields(question), "answer": answer, "outcome": outcome, "is_right": is_right}
 
     def _reveal_fields(self, step: Step) -> dict[str, Any] | None:
         """Return the outcome and the answer for the browser; None if there is nothing to show."""

@@ -23,21 +23,22 @@ function questionNumber(text) {
 }
 
 /** An answer to a question as HTML: words of options, or numbers with their unit. */
-function questionWords(asked, value) {
-  const words = new Map(asked.options), unit = asked.kind === "number" && asked.unit ? ` ${asked.unit}` : "";
-  const parts = [value].flat().map((one) =>
-    words.get(one) ?? questionPart("span", { textContent: typeof one === "number" ? questionShort(one) : one }).innerHTML);
+function questionWords(question, answer) {
+  const words = new Map(question.options), unit = question.kind === "number" && question.unit ? ` ${question.unit}` : "";
+  const parts = [answer].flat().map((value) => words.get(value)
+    ?? questionPart("span", { textContent: typeof value === "number" ? questionShort(value) : value }).innerHTML);
   return parts.join(", ") + questionPart("span", { textContent: unit }).innerHTML;
 }
-/** A sentence as HTML on what was said and, once it is known, what happened; each may be null or undefined. */
-function questionVerdict(asked, { said, was, right }) {
-  const known = (value) => value !== null && value !== undefined;
-  if (!known(said)) return "Not answered.";
-  const answer = questionWords(asked, said);
-  if (!known(was)) return `You said: <b>${answer}</b>.`;
-  const outcome = questionWords(asked, was), start = ["number", "sketch"].includes(asked.kind) ? "It was" : "What happened:";
-  const compared = answer === outcome ? "as you said" : `${right ? "near what you said" : "you said"}: ${answer}`;
-  return `${start} <b>${outcome}</b>${right ? "," : ";"} ${compared}.`;
+/** A sentence as HTML on an answer and, once it is known, the outcome; each may be null or undefined. */
+function questionVerdict(question, { answer, outcome, is_right }) {
+  const isKnown = (value) => value !== null && value !== undefined;
+  if (!isKnown(answer)) return "Not answered.";
+  const answerHtml = questionWords(question, answer);
+  if (!isKnown(outcome)) return `You said: <b>${answerHtml}</b>.`;
+  const outcomeHtml = questionWords(question, outcome), isNumber = ["number", "sketch"].includes(question.kind);
+  const comparison = answerHtml === outcomeHtml ? "as you said"
+    : `${is_right ? "near what you said" : "you said"}: ${answerHtml}`;
+  return `${isNumber ? "It was" : "What happened:"} <b>${outcomeHtml}</b>${is_right ? "," : ";"} ${comparison}.`;
 }
 
 /** The picture of numbers over places. lines: values and a CSS class each. moved: called with the place and the value of a
