@@ -1,5 +1,6 @@
-/* A published lesson: the panel's server is replaced by the outcomes in the page's data. `questions.js` and
-   `lesson_panel.js` stand before it. Answers stay in the browser; a learning platform (SCORM 1.2) gets the result. */
+/* A published lesson: the panel's server is replaced by the outcomes in the page's data. `questions.js`,
+   `lesson_panel.js` and `theme_switch.js` stand before it. Answers stay in the browser, or with a learning platform
+   (SCORM 1.2), which also gets status and score. */
 const lesson = JSON.parse(document.getElementById("data").textContent), byId = (id) => document.getElementById(id);
 const root = document.documentElement, storageKey = `alrviz-${lesson.id}-${lesson.version}`;
 const questions = lesson.steps.flatMap((step) => (step.question ? [step.question] : []));
@@ -149,14 +150,7 @@ function reportToPlatform() {
 addEventListener("pagehide", () => api?.LMSFinish(""));
 
 // ---- start -----------------------------------------------------------------------------------------------------------
-const prefersDark = matchMedia("(prefers-color-scheme: dark)");
-function setTheme(dark) {
-  root.dataset.theme = dark ? "dark" : "light";
-  byId("result").querySelector("iframe")?.contentWindow.postMessage({ theme: root.dataset.theme }, "*");
-}
-setTheme(prefersDark.matches);
-prefersDark.addEventListener("change", (event) => setTheme(event.matches));
-byId("theme").onclick = () => setTheme(root.dataset.theme !== "dark");
+followTheme((theme) => byId("result").querySelector("iframe")?.contentWindow.postMessage({ theme }, "*"));
 if (api) byId("lessons").hidden = true;
 showStage();
 show();

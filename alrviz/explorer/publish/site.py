@@ -86,7 +86,10 @@ def lesson_page(lesson: Lesson, on_step: Callable[[int], object] = lambda number
     }
     css_text = json.dumps(PANE_CSS + asset("questions.css") + asset("lesson_panel.css"))
     panel_script = asset("lesson_panel.js").replace("export function render", "function render")
-    script = f"const panelCss = {css_text};\n{asset('questions.js')}{panel_script}{asset('player.js', __package__)}"
+    script = (
+        f"const panelCss = {css_text};\n{asset('questions.js')}{panel_script}{asset('theme_switch.js', __package__)}"
+    )
+    script += asset("player.js", __package__)
     return _page("lesson.html", title=escape(lesson.title), data=script_json(data), script=script)
 
 
@@ -124,7 +127,7 @@ def _index_page(lessons: Sequence[Lesson], address: str) -> str:
             f"<span data-lesson='{lesson.id}' data-steps='{len(lesson.steps)}' data-version='{lesson.version}'></span>"
             f"</p>{code_html}</li>"
         )
-    return _page("index.html", lessons="".join(cards))
+    return _page("index.html", lessons="".join(cards), theme_switch=asset("theme_switch.js", __package__))
 
 
 def _write_scorm_package(folder: Path, lesson: Lesson, page: str) -> Path:
