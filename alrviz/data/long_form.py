@@ -9,6 +9,7 @@ It is done before types are detected, so that each new column has a type of its 
 file.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -76,15 +77,26 @@ def pivot(raw: RawTable, request: ReadRequest) -> RawTable:
         "without a case or a parameter": len(texts[parameter].codes) - len(rows),
         "with a parameter that their case has already": len(rows) - len(places),
     }
-    notes = [f"{plural(n, 'row')} {reason} left out" for reason, n in left_out.items() if n] + notes
-    if dropped := [name for name in others if name not in kept]:
-        notes.append(f"{listed(dropped)} left out, with several values in a case")
-    if absent:
-        notes.append(f"no row has {listed(absent)}: missing")
     summary = f"{len(rows):,} rows in long form were pivoted to {shape[1]:,}, one for each {' and '.join(keys)}"
-    notes = [Note.with_code(NoteCode.LEFT_OUT, note) for note in (summary, *notes)]
+    notes = [summary, *_notes(left_out, [name for name in others if name not in kept], absent, notes)]
+    notes = [Note.with_code(NoteCode.LEFT_OUT, note) for note in notes]
     kinds = {name: kind for name, kind in raw.kinds.items() if name in names}
     return replace(raw, columns=picked, notes=[*raw.notes, *notes], kinds=kinds)
+
+
+def _notes(left_out: Mapping[str, int], dropped: list[str], absent: list[str], name_notes: list[str]) -> list[str]:
+    """Return what was left out or is missing, in words.
+
+    Args:
+        left_out: number of rows left out, by reason.
+        dropped: columns that have several values in a case.
+        absent: columns of the known layout that no row has.
+        name_notes: notes on names that were changed.
+    """
+    notes = [f"{plural(n, 'row')} {reason} left out" for reason, n in left_out.items() if n] + name_notes
+    notes += [f"{listed(dropped)} left out, with several values in a case"] if dropped else []
+    notes += [f"no row has {listed(absent)}: missing"] if absent else []
+    return notes
 
 
 def _in_order_of_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
