@@ -144,8 +144,12 @@ def live_html(title: str, section: str = "", script: str = "") -> str:
 
 def _page(title: str, data: str, policy: str, section: str = "", script: str = "") -> str:
     template = (files("alrviz.pictures") / "replay.html").read_text(encoding="utf-8")
-    text_by_placeholder = {"policy": policy, "title": escape(title), "data": data, "section": section, "script": script}
-    return re.sub(r"{{(\w+)}}", lambda found: text_by_placeholder[found[1]], template)
+    return fill_template(template, policy=policy, title=escape(title), data=data, section=section, script=script)
+
+
+def fill_template(template: str, **texts: str) -> str:
+    """Return a template with texts in their places, such as {{title}}; places inside of the texts stay as they are."""
+    return re.sub(r"{{(\w+)}}", lambda place: texts[place[1]], template)
 
 
 def to_json(value: Any) -> str:

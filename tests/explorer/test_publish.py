@@ -21,7 +21,7 @@ title: A race & a <study>
 steps:
   - page: convergence
     set: {data: xor, rows: 200, racers: alr_o2_a1_i5, measure: error}
-    text: A race of *one* model.
+    text: A race of *one* model, and {{script}}.
     ask: {id: wrong, kind: number, text: "How many are wrong?", low: 0, high: 1,
           answer: {measure: value, of: [heldout_error, name=alr]}}
     run: true
@@ -59,6 +59,7 @@ def test_a_page_holds_what_each_step_shows_and_the_right_answers(lesson, tmp_pat
     assert "https://example.org/two-steps.html" in index
     assert re.search(r"""(src|href)=["']?(https?:)?//""", page) is None
     steps = data_of(page)["steps"]
+    assert "{{script}}" in steps[0]["text"]
     race, question, study, end = (step["result"] for step in steps)
     assert question is end is None
     assert [line["name"] for line in race["film"]["lines"]] == ["alr"]

@@ -70,10 +70,15 @@ class PageVisit:
             time.sleep(POLL_SECONDS)
 
     @property
+    def front(self) -> Any:
+        """The open tab of the page; the page itself if it has no tabs."""
+        return getattr(self.page, "tab", self.page)
+
+    @property
     def view(self) -> Any:
-        """The part of the page (of the open tab, if it has tabs) that has the Run button and shows the result."""
-        page: Any = getattr(self.page, "tab", self.page)
-        return getattr(page, "player", None) or getattr(page, "study_view", None) or page.race_view
+        """The part of `front` that has the Run button and shows the result."""
+        front = self.front
+        return getattr(front, "player", None) or getattr(front, "study_view", None) or front.race_view
 
     @property
     def problem(self) -> str:
@@ -85,7 +90,7 @@ class PageVisit:
 
     def press_run(self) -> None:
         """Press Run as soon as the table is open and a study knows its cost."""
-        study = getattr(getattr(self.page, "tab", self.page), "study_view", None)
+        study = getattr(self.front, "study_view", None)
         self.wait_until(lambda: self.session.table.dataset is not None and (study is None or study.ready))
         self.view.press_run()
 

@@ -22,10 +22,11 @@ from alrviz.explorer.shell.markdown import markdown_html
 from alrviz.explorer.shell.qr import qr_html
 from alrviz.explorer.shell.theme import PANE_CSS
 from alrviz.home import temporary_home
-from alrviz.pictures.replay import content, replay_template, script_json
+from alrviz.pictures.replay import content, fill_template, replay_template, script_json
 from alrviz.views.core.style import safe
 
 INDEX = "index.html"
+INDEX_TITLE = "How classifiers learn: lessons that ask before they show"
 
 
 def publish(
@@ -86,19 +87,27 @@ def lesson_page(lesson: Lesson, on_step: Callable[[int], object] = lambda number
     }
     css_text = json.dumps(PANE_CSS + asset("questions.css") + asset("lesson_panel.css"))
     panel_script = asset("lesson_panel.js").replace("export function render", "function render")
-    script = (
-        f"const panelCss = {css_text};\n{asset('questions.js')}{panel_script}{asset('theme_switch.js', __package__)}"
+    panel_script = f"const panelCss = {css_text};\n{asset('questions.js')}{panel_script}"
+    return _page(lesson.title, "lesson.html", "player.js", panel_script, data=script_json(data))
+
+
+def _page(title: str, body: str, script: str, scripts_before: str = "", **texts: str) -> str:
+    """Return a page of the site.
+
+    Args:
+        title: plain text.
+        body, script: names of the files of its body and script.
+        scripts_before: what stands before the script.
+        texts: of further places of the body, as HTML.
+    """
+    title_html = escape(title)
+    return fill_template(
+        asset("page.html", __package__),
+        title=title_html,
+        css=asset("colours.css") + asset("site.css", __package__),
+        body=fill_template(asset(body, __package__), title=title_html, **texts),
+        script=scripts_before + asset("theme_switch.js", __package__) + asset(script, __package__),
     )
-    script += asset("player.js", __package__)
-    return _page("lesson.html", title=escape(lesson.title), data=script_json(data), script=script)
-
-
-def _page(template: str, **values: str) -> str:
-    """Return a page of the site; values: texts of the template's places, as HTML."""
-    page = asset(template, __package__).replace("{{css}}", asset("colours.css") + asset("site.css", __package__))
-    for name, value in values.items():
-        page = page.replace(f"{{{{{name}}}}}", value)
-    return page
 
 
 def _question_data(question: Question, outcome: Any) -> dict[str, Any]:
@@ -127,7 +136,7 @@ def _index_page(lessons: Sequence[Lesson], address: str) -> str:
             f"<span data-lesson='{lesson.id}' data-steps='{len(lesson.steps)}' data-version='{lesson.version}'></span>"
             f"</p>{code_html}</li>"
         )
-    return _page("index.html", lessons="".join(cards), theme_switch=asset("theme_switch.js", __package__))
+    return _page(INDEX_TITLE, "index.html", "index.js", lessons="".join(cards))
 
 
 def _write_scorm_package(folder: Path, lesson: Lesson, page: str) -> Path:
